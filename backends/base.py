@@ -1,0 +1,200 @@
+"""The border to the model libraries: ids in, one row of logits per position out.
+
+Positions: ``position`` always means the index of the token that is *predicted*. The row that
+belongs to position ``p`` was computed from ``ids[:p]``, so the score of token ``ids[p]`` comes
+from row ``p``. There is no row for position 0: a model needs at least one token to read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from logitscope.vocabulary import Vocabulary
+
+
+class BackendError(Exception):
+    """Something a person can act on. ``str()`` is one sentence: what, where, what to do.
+
+    ``detail`` holds what the library said, for "copy details"; it may be empty.
+    """
+
+    def __init__(self, sentence: str, detail: str = "") -> None:
+        super().__init__(sentence)
+        self.detail = detail
+
+
+class ModelFileError(BackendError):
+    """The file or folder cannot be opened as a model."""
+
+
+class MissingBackend(BackendError):
+    """The backend's library is not installed; the sentence names the extra."""
+
+
+class NotEnoughMemory(BackendError):
+    """The estimate, or the library, says that the memory does not suffice."""
+
+
+class ContextOverflow(BackendError):
+    """More ids than the context holds."""
+
+
+class Cancelled(Exception):
+    """The watch asked to stop. The backend stays usable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """How a long call looks for a stop and tells how far it is.
+
+    ``flag_address`` is the address of two bytes in shared memory, (flag, 0): a library with a
+    native abort hook can poll the first byte without entering Python. 0 means there is none.
+    """
+
+    is_cancelled: Callable[[], bool] = lambda: False
+    report: Callable[[int, int], None] = lambda done, total: None
+    """Called with (tokens done, tokens in all) at most once a chunk."""
+    flag_address: int = 0
+
+    def check(self) -> None:
+        """Raise Cancelled if the stop was asked for."""
+        if self.is_cancelled():
+            raise Cancelled
+
+
+UNWATCHED = Watch()
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a loaded model can do, as data; nobody asks for a backend's class."""
+
+    prefix_reuse: bool = True
+    """A rewind or a branch costs only the tokens that differ."""
+    hidden_state: bool = False
+    """The final hidden state and the unembedding row of an id can be given."""
+    gradients: bool = False
+    offload: bool = False
+    """The weights, or some of them, are on a GPU."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadOptions:
+    """What the person chose for loading; None means: choose for me."""
+
+    context_length: int | None = None
+    threads: int | None = None
+    gpu_layers: int | None = None
+    cache_type: str = "f16"
+    """KV cache of llama.cpp: ``f16`` or ``f32``."""
+    device: str | None = None
+    """PyTorch device: ``cuda``, ``mps`` or ``cpu``."""
+    score_budget_bytes: int = 256 * 1024 * 1024
+    """Most memory that logits rows of one scoring chunk may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What is known of a loaded model. None means unknown and is shown as unknown."""
+
+    name: str
+    path: str
+    backend: str
+    architecture: str
+    parameters: int | None
+    quantization: str
+    """Such as ``Q4_K_M``, ``F16``, ``bfloat16``."""
+    n_vocab: int
+    context_length: int
+    """Tokens the model can hold as it is loaded."""
+    trained_context_length: int | None
+    weight_bytes: int
+    kv_bytes_per_token: float
+    device: str
+    """For people: ``CPU, 2 threads``, ``CUDA NVIDIA H200``, …"""
+    has_chat_template: bool
+    tied_embeddings: bool | None
+    header_hash: str
+    """SHA-256 of what identifies the file without reading the weights (see each backend)."""
+    capabilities: Capabilities = field(default_factory=Capabilities)
+    notes: tuple[str, ...] = ()
+    """Sentences the person should know, such as a context cut to fit the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One message for the chat template; ``role`` is ``system``, ``user``, ``assistant``, …"""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class PassStats:
+    """What the last ``next_logits`` cost."""
+
+    cached: int
+    """Tokens whose keys and values were taken from the KV cache."""
+    evaluated: int
+    """Tokens that went through the model."""
+    seconds: float
+
+
+class Backend(Protocol):
+    """One loaded model. Not thread-safe: one call at a time.
+
+    Ids are Python ints within ``range(info.n_vocab)``. Logits are raw, float32, over the whole
+    vocabulary, before any sampler.
+    """
+
+    @property
+    def info(self) -> ModelInfo: ...
+
+    @property
+    def vocabulary(self) -> Vocabulary: ...
+
+    @property
+    def last_pass(self) -> PassStats: ...
+
+    def tokenize(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        """Ids of a text. ``add_special`` puts in BOS (and what else the model's tokenizer adds);
+        ``parse_special`` reads a written ``<bos>`` as the token and not as five characters.
+        Lone surrogates are encoded as U+FFFD."""
+
+    def render_chat(self, messages: Sequence[ChatMessage], *, add_generation_prompt: bool) -> str:
+        """The exact string of the model's own template, rendered in a sandbox.
+
+        Raises BackendError where the model has no template or the template fails."""
+
+    def next_logits(self, ids: Sequence[int], watch: Watch = UNWATCHED) -> NDArray[np.float32]:
+        """The row for position ``len(ids)``, shape (V,), owned by the caller.
+
+        Reuses the longest cached prefix. Raises ContextOverflow, Cancelled, BackendError; ValueError for
+        no ids or an id outside the vocabulary. The backend stays usable after each of them."""
+
+    def score(
+        self, ids: Sequence[int], start: int, stop: int, watch: Watch = UNWATCHED
+    ) -> Iterator[NDArray[np.float32]]:
+        """Rows for positions ``start <= p < stop`` in order, in chunks of shape (n, V).
+
+        ``1 <= start <= stop <= len(ids) + 1``. Row ``p`` equals ``next_logits(ids[:p])`` up to the
+        library's batch noise. A chunk is valid until the next one is asked for and takes at most
+        ``LoadOptions.score_budget_bytes`` (but at least one row)."""
+
+    def close(self) -> None:
+        """Free weights and caches; twice is harmless."""
+
+
+class Loader(Protocol):
+    """What an entry point of group ``logitscope.backends`` names."""
+
+    def __call__(self, path: Path, options: LoadOptions, watch: Watch = UNWATCHED) -> Backend:
+        """Load a model. ``watch.report`` gets (per mille done, 1000).
+
+        Raises ModelFileError, MissingBackend, NotEnoughMemory, Cancelled."""

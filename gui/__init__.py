@@ -1,0 +1,1 @@
+"""The window: the only place in Logitscope that knows Qt."""

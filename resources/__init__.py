@@ -1,0 +1,1 @@
+"""Files that the window shows: icons, themes, examples."""
