@@ -58,7 +58,7 @@ class Watch:
     """
 
     is_cancelled: Callable[[], bool] = lambda: False
-    report: Callable[[int, int], None] = lambda done, total: None
+    report: Callable[[int, int], None] = lambda _done, _total: None
     """Called with (tokens done, tokens in all) at most once a chunk."""
     flag_address: int = 0
 
@@ -175,8 +175,9 @@ class Backend(Protocol):
     def next_logits(self, ids: Sequence[int], watch: Watch = UNWATCHED) -> NDArray[np.float32]:
         """The row for position ``len(ids)``, shape (V,), owned by the caller.
 
-        Reuses the longest cached prefix. Raises ContextOverflow, Cancelled, BackendError; ValueError for
-        no ids or an id outside the vocabulary. The backend stays usable after each of them."""
+        Reuses the longest cached prefix. Raises ContextOverflow, Cancelled, BackendError;
+        ValueError for no ids or an id outside the vocabulary. The backend stays usable after
+        each of them."""
 
     def score(
         self, ids: Sequence[int], start: int, stop: int, watch: Watch = UNWATCHED
