@@ -36,9 +36,9 @@ class State:
     """Whether BOS is put in front."""
     parse_special: bool = False
     """Whether a written ``<bos>`` in a plain prompt is read as the token."""
-    settings: SamplerSettings = SamplerSettings()
+    settings: SamplerSettings = field(default_factory=SamplerSettings)
     prompt_ids: tuple[int, ...] = ()
-    """What the model received for the blocks; empty until it has answered."""
+    """What the model received for the blocks; empty until it has answered for them."""
     tree: Tree = field(default_factory=Tree)
     count: int = 0
     """Nodes of ``tree`` that exist in this state."""
@@ -131,13 +131,13 @@ class Document:
         if said == before:
             self._set(replace(self._state, blocks=blocks))
         else:
-            self._set(_without_continuations(replace(self._state, blocks=blocks)))
+            self._set(_as_new_prompt(replace(self._state, blocks=blocks)))
 
     def set_wrapping(self, *, chat: bool, add_special: bool, parse_special: bool) -> None:
         """Change how the blocks become ids; drops the continuations as a new text does."""
         new = replace(self._state, chat=chat, add_special=add_special, parse_special=parse_special)
         if new != self._state:
-            self._set(_without_continuations(new))
+            self._set(_as_new_prompt(new))
 
     def set_settings(self, settings: SamplerSettings) -> None:
         self._set(replace(self._state, settings=settings))
@@ -159,10 +159,7 @@ class Document:
         state = self._state
         self._drop_undone()
         existing = state.tree.child_with(state.leaf, step.token_id)
-        if existing is None:
-            node = state.tree.add(state.leaf, step)
-        else:
-            node = existing
+        node = state.tree.add(state.leaf, step) if existing is None else existing
         self._state = replace(
             state,
             count=max(state.count, node + 1),
@@ -210,6 +207,10 @@ class Document:
 
     def _set(self, state: State) -> None:
         self.restore(state)
+
+
+def _as_new_prompt(state: State) -> State:
+    return replace(_without_continuations(state), prompt_ids=())
 
 
 def _without_continuations(state: State) -> State:

@@ -1,0 +1,138 @@
+"""The model process as a Qt object: replies arrive as signals in the window's thread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QObject, Qt, Signal
+
+from logitscope.backends.base import LoadOptions
+from logitscope.backends.client import ModelClient
+from logitscope.backends.messages import (
+    Channel,
+    Died,
+    Failed,
+    Finished,
+    Loaded,
+    Phase,
+    Progress,
+    PromptText,
+    Reply,
+    RowRef,
+    Stepped,
+)
+from logitscope.sampling import SamplerSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What the model process is doing now; ``phase`` is None when it waits."""
+
+    phase: Phase | None = None
+    done: int = 0
+    total: int = 0
+    number: int = 0
+
+
+IDLE = Activity()
+
+
+class Engine(QObject):
+    """Asks the model process; every answer comes through ``replied`` in the window's thread."""
+
+    replied = Signal(object)
+    activity_changed = Signal(object)
+    _arrived = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._arrived.connect(self._take, Qt.ConnectionType.QueuedConnection)
+        self._client = ModelClient(self._arrived.emit)
+        self.activity = IDLE
+
+    # -- asking -----------------------------------------------------------------------------
+
+    def load(self, path: str, backend: str, options: LoadOptions) -> int:
+        number = self._client.load(path, backend, options)
+        self._set_activity(Activity(Phase.LOAD, 0, 1000, number))
+        return number
+
+    def evaluate(
+        self,
+        prompt: PromptText | tuple[int, ...],
+        tail: tuple[int, ...] = (),
+        channel: Channel = Channel.LIVE,
+    ) -> int:
+        return self._client.evaluate(prompt, tail, channel=channel)
+
+    def generate(
+        self,
+        ids: tuple[int, ...],
+        settings: SamplerSettings,
+        max_tokens: int,
+        *,
+        prompt_length: int,
+        stop_texts: tuple[str, ...] = (),
+        ignore_end: bool = False,
+    ) -> int:
+        number = self._client.generate(
+            ids,
+            settings,
+            max_tokens,
+            prompt_length=prompt_length,
+            stop_texts=stop_texts,
+            ignore_end=ignore_end,
+        )
+        self._set_activity(Activity(Phase.DECODE, 0, max_tokens, number))
+        return number
+
+    def score(self, ids: tuple[int, ...], start: int, stop: int) -> int:
+        number = self._client.score(ids, start, stop)
+        self._set_activity(Activity(Phase.SCORE, 0, stop - start, number))
+        return number
+
+    def tokenize(self, text: str, *, parse_special: bool = False) -> int:
+        return self._client.tokenize(text, add_special=False, parse_special=parse_special)
+
+    def cancel(self, number: int) -> None:
+        self._client.cancel(number)
+
+    def cancel_channel(self, channel: Channel) -> None:
+        self._client.cancel_channel(channel)
+
+    def row(self, ref: RowRef) -> NDArray[np.float32] | None:
+        """A copy of a row, or None where a newer one has taken its place."""
+        return self._client.row(ref)
+
+    def close(self) -> None:
+        """End the process; returns within a second."""
+        self._client.close()
+
+    # -- answers ----------------------------------------------------------------------------
+
+    def _take(self, reply: Reply) -> None:
+        self._follow(reply)
+        self.replied.emit(reply)
+
+    def _follow(self, reply: Reply) -> None:
+        match reply:
+            case Progress(number, phase, done, total):
+                self._set_activity(Activity(phase, done, total, number))
+            case Stepped(number):
+                done = self.activity.done + 1 if self.activity.phase is Phase.DECODE else 1
+                self._set_activity(Activity(Phase.DECODE, done, self.activity.total, number))
+            case Loaded() | Died():
+                self._set_activity(IDLE)
+            case Finished(number) | Failed(number):
+                if number == self.activity.number:
+                    self._set_activity(IDLE)
+            case _:
+                if self.activity.phase is Phase.PREFILL:
+                    self._set_activity(IDLE)
+
+    def _set_activity(self, activity: Activity) -> None:
+        if activity != self.activity:
+            self.activity = activity
+            self.activity_changed.emit(activity)

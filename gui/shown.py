@@ -1,0 +1,50 @@
+"""Rows of logits the window holds: a few, by the ids they follow."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from logitscope.distribution import Distribution
+
+KEPT_ROWS = 8
+"""At 262,144 entries a float32 row takes 1 MB and what is derived from it up to 7 MB more."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShownRow:
+    """The distribution of the token at ``position``, computed from ``ids`` (all before it)."""
+
+    ids: tuple[int, ...]
+    distribution: Distribution
+
+    @property
+    def position(self) -> int:
+        return len(self.ids)
+
+
+class RowShelf:
+    """The last rows used; the oldest is dropped."""
+
+    def __init__(self) -> None:
+        self._rows: OrderedDict[tuple[int, ...], ShownRow] = OrderedDict()
+
+    def put(self, ids: tuple[int, ...], logits: NDArray[np.float32]) -> ShownRow:
+        row = ShownRow(ids, Distribution(logits))
+        self._rows[ids] = row
+        self._rows.move_to_end(ids)
+        while len(self._rows) > KEPT_ROWS:
+            self._rows.popitem(last=False)
+        return row
+
+    def get(self, ids: tuple[int, ...]) -> ShownRow | None:
+        row = self._rows.get(ids)
+        if row is not None:
+            self._rows.move_to_end(ids)
+        return row
+
+    def clear(self) -> None:
+        self._rows.clear()
