@@ -6,39 +6,32 @@ Panels read properties and call the methods under "intents"; nothing else change
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
-from logitscope import sampling
-from logitscope.backends.base import ChatMessage, LoadOptions, ModelInfo
+from logitscope.backends.base import LoadOptions, ModelInfo
 from logitscope.backends.messages import (
-    Channel,
     Died,
     Ending,
     Evaluated,
     Failed,
     Finished,
     Loaded,
-    PromptText,
     Reply,
-    RowRef,
     Stepped,
 )
 from logitscope.document import Block, Document, State
 from logitscope.gui.engine import Engine
-from logitscope.gui.history import SETTINGS, TYPING, Change
-from logitscope.gui.shown import RowShelf, ShownRow
+from logitscope.gui.history import Change, History, Kind
+from logitscope.gui.runner import Runner
+from logitscope.gui.shown import ShownRow
+from logitscope.gui.viewer import Viewer
 from logitscope.sampling import SamplerSettings, Shaped
 from logitscope.steps import Origin, StepRecord
 from logitscope.vocabulary import Vocabulary
-
-FRAME_MS = 16
-UNDO_LIMIT = 1000
-MERGE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,26 +76,19 @@ class Session(QObject):
         super().__init__(parent)
         self.engine = engine
         self.document = Document()
-        self.undo_stack = QUndoStack(self)
-        self.undo_stack.setUndoLimit(UNDO_LIMIT)
+        self._history = History(self._restore, self)
+        self.undo_stack: QUndoStack = self._history.stack
+        self._runner = Runner(engine, self.document, self)
+        self._runner.running_changed.connect(self.run_changed)
+        self._runner.frame.connect(self._draw_frame)
+        self._viewer = Viewer(engine, self.document, self)
+        self._viewer.row_changed.connect(self.row_changed)
+        self._viewer.ids_arrived.connect(self.path_changed)
         self.model: ModelInfo | None = None
         self.vocabulary: Vocabulary | None = None
         self.loading_path: str | None = None
         self.last_load: tuple[str, str, LoadOptions] | None = None
         self.cost: PassCost | None = None
-        self._shelf = RowShelf()
-        self._row: ShownRow | None = None
-        self._shaped: Shaped | None = None
-        self._selected: int | None = None
-        self._run_number = 0
-        self._run_change: Change | None = None
-        self._live_number = 0
-        self._is_waiting_for_ids = False
-        self._when_evaluated: Callable[[], None] | None = None
-        self._pending_row: tuple[tuple[int, ...], RowRef] | None = None
-        self._last_change = (0, 0.0)
-        self._frame = QTimer(self, interval=FRAME_MS, singleShot=True)
-        self._frame.timeout.connect(self._draw_frame)
         engine.replied.connect(self._take)
 
     # -- reading ----------------------------------------------------------------------------
@@ -126,40 +112,44 @@ class Session(QObject):
 
     @property
     def is_running(self) -> bool:
-        return self._run_number != 0
+        return self._runner.is_running
 
     @property
     def is_ready(self) -> bool:
         """A model is loaded and its ids for the prompt are known."""
-        return self.model is not None and not self._is_waiting_for_ids
+        return self.model is not None and not self._viewer.is_waiting_for_ids
 
     @property
     def position(self) -> int:
         """The selected position; ``len(ids)`` is the next token."""
-        end = len(self.ids)
-        return end if self._selected is None else min(self._selected, end)
+        return self._viewer.position
 
     @property
     def follows_end(self) -> bool:
         """Nothing older is selected: the row shown is that of the next token."""
-        return self._selected is None
+        return self._viewer.selected is None
 
     @property
     def row(self) -> ShownRow | None:
-        """The row of the selected position; None while it is not known.
-
-        During a run it is the newest row there is, one frame old at most.
+        """The row on show: of the selected position, or, while its row is on the way, the last
+        one (then ``row_is_current`` is False). During a run the newest. None: there is none.
         """
-        return self._row
+        return self._viewer.shelf.current
+
+    @property
+    def row_is_current(self) -> bool:
+        """The row on show follows exactly the ids before the selected position."""
+        return self._viewer.row_is_current
 
     @property
     def shaped(self) -> Shaped | None:
         """What the sampler chain makes of ``row``."""
-        if self._shaped is None and self._row is not None:
-            self._shaped = sampling.shape(
-                self._row.distribution.logits, self.settings, self._row.ids
-            )
-        return self._shaped
+        return self._viewer.shelf.shaped(self.settings)
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Speed of the last steps; None before the first."""
+        return self._runner.tokens_per_second
 
     # -- intents: model ---------------------------------------------------------------------
 
@@ -192,7 +182,7 @@ class Session(QObject):
         self.stop()
         before = self.state
         self.document.set_blocks(blocks)
-        self._push("Typing", before, TYPING)
+        self._push("Typing", before, Kind.TYPING)
         self._prompt_was_changed()
 
     def set_wrapping(self, *, chat: bool, add_special: bool, parse_special: bool) -> None:
@@ -206,15 +196,9 @@ class Session(QObject):
 
     def select(self, position: int | None) -> None:
         """Look at a position; None follows the end."""
-        if position is not None:
-            position = max(1, position)
-            if position >= len(self.ids):
-                position = None
-        if position == self._selected:
-            return
-        self._selected = position
-        self.selection_changed.emit()
-        self._look()
+        if self._viewer.select(position):
+            self.selection_changed.emit()
+            self._viewer.look()
 
     # -- intents: sampler -------------------------------------------------------------------
 
@@ -224,8 +208,7 @@ class Session(QObject):
             return
         before = self.state
         self.document.set_settings(settings)
-        self._push("Sampling", before, SETTINGS)
-        self._shaped = None
+        self._push("Sampling", before, Kind.SETTINGS)
         self.settings_changed.emit()
 
     # -- intents: generation ----------------------------------------------------------------
@@ -238,30 +221,21 @@ class Session(QObject):
         """Generate behind the current path until a limit, an end token or a stop text."""
         if self.model is None or self.is_running:
             return
-        if self._is_waiting_for_ids:
-            self._when_evaluated = lambda: self.run(max_tokens, stop_texts)
+        if self._viewer.is_waiting_for_ids:
+            self._viewer.when_ready(lambda: self.run(max_tokens, stop_texts))
             return
         if not self.ids:
             self.noticed.emit(Notice("Nothing to continue: type a prompt first."))
             return
         self.select(None)
         before = self.state
-        self._run_change = self._push("Run" if max_tokens > 1 else "Step", before)
-        self._run_number = self.engine.generate(
-            self.ids,
-            self.settings,
-            max_tokens,
-            prompt_length=self.prompt_length,
-            stop_texts=stop_texts,
-        )
-        self.run_changed.emit()
+        change = self._push("Run" if max_tokens > 1 else "Step", before)
+        self._runner.start(max_tokens, stop_texts, change)
 
     def stop(self) -> None:
         """End the run now; what was generated stays."""
-        self._when_evaluated = None
-        if self.is_running:
-            self.engine.cancel(self._run_number)
-            self._end_run()
+        self._viewer.forget_wishes()
+        self._runner.cancel()
 
     def rewind_one(self) -> None:
         """Take the last generated token back; the tree keeps it."""
@@ -281,11 +255,11 @@ class Session(QObject):
     def force(self, token_id: int) -> None:
         """Put this token at the selected position, whatever the sampler would choose.
 
-        What stood there stays in the tree. Without the row of that position its numbers are
-        not known yet: then nothing happens.
+        What stood there stays in the tree. While the row of that position is on its way, the
+        token's numbers are not known: then nothing happens.
         """
-        row = self._row
-        if row is None or row.position < self.prompt_length or self.model is None:
+        row = self.row
+        if row is None or not self.row_is_current or row.position < self.prompt_length:
             return
         self.stop()
         numbers = row.distribution.summarise(token_id)
@@ -306,7 +280,7 @@ class Session(QObject):
             self.document.go_to_position(row.position)
             self.document.append(step)
 
-        self._selected = None
+        self._viewer.selected = None
         self._change("Force token", put)
 
     def clear(self) -> None:
@@ -330,19 +304,13 @@ class Session(QObject):
         self._push(title, before)
         self._path_was_changed()
 
-    def _push(self, title: str, before: State, kind: int = -1) -> Change:
-        now = time.monotonic()
-        merges = self._last_change[0] == kind and now - self._last_change[1] < MERGE_SECONDS
-        self._last_change = (kind, now)
-        change = Change(title, before, self.state, self._restore, kind, merges)
-        self.undo_stack.push(change)
-        return change
+    def _push(self, title: str, before: State, kind: Kind = Kind.OTHER) -> Change:
+        return self._history.push(title, before, self.state, kind)
 
     def _restore(self, state: State) -> None:
         before = self.state
         self.document.restore(state)
-        self._last_change = (0, 0.0)
-        self._shaped = None
+        self._history.start_new_step()
         if before.settings != state.settings:
             self.settings_changed.emit()
         if before.blocks != state.blocks or before.prompt_ids != state.prompt_ids:
@@ -351,68 +319,23 @@ class Session(QObject):
             self._path_was_changed()
 
     def _prompt_was_changed(self) -> None:
-        self._selected = None
-        self._is_waiting_for_ids = self.model is not None
+        self._viewer.selected = None
         self.prompt_changed.emit()
-        self._evaluate_text()
+        self._viewer.evaluate_text()
 
     def _path_was_changed(self) -> None:
         self.path_changed.emit()
-        self._look()
-
-    # -- rows -------------------------------------------------------------------------------
-
-    def _evaluate_text(self) -> None:
-        if self.model is None:
-            return
-        state = self.state
-        messages = tuple(ChatMessage(block.role, block.text) for block in state.blocks)
-        if not state.text and not self._puts_bos_in_front():
-            self._is_waiting_for_ids = False
-            self.document.set_prompt_ids(())
-            self._path_was_changed()
-            return
-        self._is_waiting_for_ids = True
-        prompt = PromptText(messages, state.chat, state.add_special, state.parse_special)
-        self._live_number = self.engine.evaluate(prompt, self.document.tail_ids)
-
-    def _puts_bos_in_front(self) -> bool:
-        vocabulary = self.vocabulary
-        adds = vocabulary is not None and vocabulary.adds_bos and vocabulary.bos is not None
-        return self.state.chat or (self.state.add_special and adds)
-
-    def _look(self) -> None:
-        """Show the row of the selected position, asking for it where it is not at hand."""
-        wanted = self.ids[: self.position]
-        row = self._shelf.get(wanted)
-        self._show(row)
-        if row is None and wanted and self.is_ready and not self.is_running:
-            if self.follows_end:
-                self._live_number = self.engine.evaluate(
-                    self.state.prompt_ids, self.document.tail_ids
-                )
-            else:
-                self.engine.evaluate(wanted, channel=Channel.INSPECT)
-
-    def _show(self, row: ShownRow | None) -> None:
-        if row is not self._row:
-            self._row = row
-            self._shaped = None
-            self.row_changed.emit()
-
-    def _fetch(self, ids: tuple[int, ...], ref: RowRef) -> None:
-        logits = self.engine.row(ref)
-        if logits is None:
-            return
-        row = self._shelf.put(ids, logits)
-        if ids == self.ids[: self.position] or self.is_running:
-            self._show(row)
+        self._viewer.look()
 
     def _draw_frame(self) -> None:
         self.path_changed.emit()
-        if self._pending_row is not None:
-            self._fetch(*self._pending_row)
-            self._pending_row = None
+        newest, self._runner.newest = self._runner.newest, None
+        if newest is not None:
+            row = self._viewer.fetch(*newest)
+            if row is not None and self.is_running:
+                self._viewer.show(row)
+        if not self.is_running:
+            self._viewer.look()
 
     # -- replies ----------------------------------------------------------------------------
 
@@ -422,9 +345,9 @@ class Session(QObject):
                 self._model_arrived(reply)
             case Evaluated():
                 self._evaluation_arrived(reply)
-            case Stepped() if reply.number == self._run_number:
-                self._step_arrived(reply)
-            case Finished() if reply.number == self._run_number:
+            case Stepped() if reply.number == self._runner.number:
+                self._runner.take_step(reply)
+            case Finished() if reply.number == self._runner.number:
                 self._run_finished(reply)
             case Failed():
                 self._request_failed(reply)
@@ -440,63 +363,33 @@ class Session(QObject):
         self.model_changed.emit()
         for note in reply.info.notes:
             self.noticed.emit(Notice(note))
-        self._evaluate_text()
+        self._viewer.vocabulary = reply.vocabulary
+        self._viewer.evaluate_text()
 
     def _evaluation_arrived(self, reply: Evaluated) -> None:
         self.cost = PassCost(reply.cached, reply.evaluated, reply.seconds, reply.kv_bytes)
         self.cost_changed.emit()
-        if reply.channel is Channel.LIVE:
-            if reply.number != self._live_number:
-                return
-            self._is_waiting_for_ids = False
-            if reply.prompt_ids != self.state.prompt_ids:
-                self.document.set_prompt_ids(reply.prompt_ids)
-            self.path_changed.emit()
-        self._fetch(reply.prompt_ids + reply.tail, reply.row)
-        waiting, self._when_evaluated = self._when_evaluated, None
-        if waiting is not None:
-            waiting()
-
-    def _step_arrived(self, reply: Stepped) -> None:
-        self._pending_row = (self.ids[: reply.position], reply.row)
-        self.document.append(reply.step)
-        if not self._frame.isActive():
-            self._frame.start()
+        self._viewer.take(reply)
 
     def _run_finished(self, reply: Finished) -> None:
-        if reply.row is not None and reply.position == len(self.ids):
-            self._pending_row = (self.ids, reply.row)
+        self._runner.take_end(reply)
         if reply.ending is Ending.CONTEXT_FULL:
             self.noticed.emit(
                 Notice("The context is full: shorten the prompt or load with a longer context.")
             )
-        self._end_run()
-
-    def _end_run(self) -> None:
-        self._run_number = 0
-        if self._run_change is not None:
-            self._run_change.after = self.state
-            self._run_change = None
-        self._frame.stop()
-        self._draw_frame()
-        self.run_changed.emit()
-        self._look()
 
     def _request_failed(self, reply: Failed) -> None:
         if self.loading_path is not None:
             self.loading_path = None
             self.model_changed.emit()
-        if reply.number == self._run_number:
-            self._end_run()
-        if reply.number == self._live_number:
-            self._is_waiting_for_ids = False
-            self._when_evaluated = None
-            self._show(None)
+        if self.is_running and reply.number == self._runner.number:
+            self._runner.end()
+        self._viewer.take_failure(reply.number)
         self.noticed.emit(Notice(reply.sentence, reply.detail, is_bug=not reply.expected))
 
     def _process_died(self, reply: Died) -> None:
         if self.is_running:
-            self._end_run()
+            self._runner.end()
         self._forget_model()
         self.model_changed.emit()
         self.noticed.emit(Notice(reply.sentence, reply.detail))
@@ -505,7 +398,4 @@ class Session(QObject):
         self.model = None
         self.vocabulary = None
         self.loading_path = None
-        self._is_waiting_for_ids = False
-        self._when_evaluated = None
-        self._shelf.clear()
-        self._show(None)
+        self._viewer.forget()

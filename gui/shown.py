@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from logitscope import sampling
 from logitscope.distribution import Distribution
+from logitscope.sampling import SamplerSettings, Shaped
 
 KEPT_ROWS = 8
 """At 262,144 entries a float32 row takes 1 MB and what is derived from it up to 7 MB more."""
@@ -27,10 +29,12 @@ class ShownRow:
 
 
 class RowShelf:
-    """The last rows used; the oldest is dropped."""
+    """The last rows used; the oldest is dropped. One of them is the current one."""
 
     def __init__(self) -> None:
         self._rows: OrderedDict[tuple[int, ...], ShownRow] = OrderedDict()
+        self._shaped: tuple[ShownRow, SamplerSettings, Shaped] | None = None
+        self.current: ShownRow | None = None
 
     def put(self, ids: tuple[int, ...], logits: NDArray[np.float32]) -> ShownRow:
         row = ShownRow(ids, Distribution(logits))
@@ -46,5 +50,16 @@ class RowShelf:
             self._rows.move_to_end(ids)
         return row
 
+    def shaped(self, settings: SamplerSettings) -> Shaped | None:
+        """What the sampler chain makes of the current row; computed once for both."""
+        row = self.current
+        if row is None:
+            return None
+        if self._shaped is None or self._shaped[0] is not row or self._shaped[1] != settings:
+            made = sampling.shape(row.distribution.logits, settings, row.ids)
+            self._shaped = (row, settings, made)
+        return self._shaped[2]
+
     def clear(self) -> None:
         self._rows.clear()
+        self._shaped = None

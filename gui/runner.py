@@ -1,0 +1,85 @@
+"""One run at a time: tokens stream in, the window hears of them once a frame."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from logitscope.backends.messages import Finished, RowRef, Stepped
+from logitscope.document import Document
+from logitscope.gui.engine import Engine
+from logitscope.gui.history import Change
+
+FRAME_MS = 16
+SPEED_STEPS = 32
+"""The speed shown is over this many steps: about a second at usual speeds."""
+
+
+class Runner(QObject):
+    """Appends the steps of the current run to the document."""
+
+    frame = Signal()
+    """The document has grown, or the run has ended; at most once a frame."""
+    running_changed = Signal()
+
+    def __init__(self, engine: Engine, document: Document, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._engine = engine
+        self._document = document
+        self._change: Change | None = None
+        self._seconds: deque[float] = deque(maxlen=SPEED_STEPS)
+        self._timer = QTimer(self, interval=FRAME_MS, singleShot=True)
+        self._timer.timeout.connect(self.frame)
+        self.number = 0
+        self.newest: tuple[tuple[int, ...], RowRef] | None = None
+        """The ids before the newest row, and where it is; taken by the session once a frame."""
+
+    @property
+    def is_running(self) -> bool:
+        return self.number != 0
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Speed of the last steps in the model process; None before the first."""
+        total = sum(self._seconds)
+        return len(self._seconds) / total if total > 0 else None
+
+    def start(self, max_tokens: int, stop_texts: tuple[str, ...], change: Change) -> None:
+        state = self._document.state
+        self._change = change
+        self.number = self._engine.generate(
+            self._document.ids,
+            state.settings,
+            max_tokens,
+            prompt_length=len(state.prompt_ids),
+            stop_texts=stop_texts,
+        )
+        self.running_changed.emit()
+
+    def take_step(self, reply: Stepped) -> None:
+        self.newest = (self._document.ids[: reply.position], reply.row)
+        self._document.append(reply.step)
+        self._seconds.append(reply.step.seconds)
+        if not self._timer.isActive():
+            self._timer.start()
+
+    def take_end(self, reply: Finished) -> None:
+        if reply.row is not None and reply.position == len(self._document.ids):
+            self.newest = (self._document.ids, reply.row)
+        self.end()
+
+    def cancel(self) -> None:
+        """Stop now; what was generated stays."""
+        if self.is_running:
+            self._engine.cancel(self.number)
+            self.end()
+
+    def end(self) -> None:
+        self.number = 0
+        if self._change is not None:
+            self._change.after = self._document.state
+            self._change = None
+        self._timer.stop()
+        self.running_changed.emit()
+        self.frame.emit()

@@ -1,0 +1,154 @@
+"""Which row of logits is on show, and asking the model for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, Signal
+
+from logitscope.backends.base import ChatMessage
+from logitscope.backends.messages import Channel, Evaluated, PromptText, RowRef
+from logitscope.document import Document
+from logitscope.gui.engine import Engine
+from logitscope.gui.shown import RowShelf, ShownRow
+from logitscope.vocabulary import Vocabulary
+
+
+class Viewer(QObject):
+    """The selected position and the row that belongs to it."""
+
+    row_changed = Signal()
+    ids_arrived = Signal()
+    """The model's ids for the prompt are known."""
+
+    def __init__(self, engine: Engine, document: Document, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._engine = engine
+        self._document = document
+        self._live_number = 0
+        self._when_ready: Callable[[], None] | None = None
+        self.shelf = RowShelf()
+        self.selected: int | None = None
+        self.vocabulary: Vocabulary | None = None
+        """Of the loaded model; without one nothing is asked."""
+        self.is_waiting_for_ids = False
+
+    @property
+    def position(self) -> int:
+        end = len(self._document.ids)
+        return end if self.selected is None else min(self.selected, end)
+
+    @property
+    def row_is_current(self) -> bool:
+        """The row on show belongs to the selected position, not to an earlier state."""
+        row = self.shelf.current
+        return row is not None and row.ids == self._document.ids[: self.position]
+
+    def select(self, position: int | None) -> bool:
+        """Choose a position; False if it was chosen already. None follows the end."""
+        if position is not None:
+            position = max(1, position)
+            if position >= len(self._document.ids):
+                position = None
+        if position == self.selected:
+            return False
+        self.selected = position
+        return True
+
+    def when_ready(self, action: Callable[[], None]) -> None:
+        """Do this as soon as the ids of the prompt are known; the newest wish wins."""
+        if self.is_waiting_for_ids:
+            self._when_ready = action
+        else:
+            action()
+
+    def forget_wishes(self) -> None:
+        self._when_ready = None
+
+    # -- asking -----------------------------------------------------------------------------
+
+    def evaluate_text(self) -> None:
+        """Let the model read the prompt as it is now written."""
+        if self.vocabulary is None:
+            return
+        state = self._document.state
+        if not state.text and not self._bos_goes_in_front(self.vocabulary):
+            self._document.set_prompt_ids(())
+            self._ids_are_known()
+            self.show(None)
+            return
+        self.is_waiting_for_ids = True
+        messages = tuple(ChatMessage(block.role, block.text) for block in state.blocks)
+        prompt = PromptText(messages, state.chat, state.add_special, state.parse_special)
+        self._live_number = self._engine.evaluate(prompt, self._document.tail_ids)
+
+    def look(self) -> None:
+        """Show the row of the selected position, asking for it where it is not at hand.
+
+        Until it arrives the old one stays on show, and ``row_is_current`` is False.
+        """
+        wanted = self._document.ids[: self.position]
+        row = self.shelf.get(wanted)
+        if row is not None or not wanted:
+            self.show(row)
+        elif self.vocabulary is not None and not self.is_waiting_for_ids:
+            self._ask_for(wanted)
+
+    def show(self, row: ShownRow | None) -> None:
+        if row is not self.shelf.current:
+            self.shelf.current = row
+            self.row_changed.emit()
+
+    def fetch(self, ids: tuple[int, ...], ref: RowRef) -> ShownRow | None:
+        """Take a row out of the shared memory; None where a newer one stands there."""
+        logits = self._engine.row(ref)
+        return None if logits is None else self.shelf.put(ids, logits)
+
+    def forget(self) -> None:
+        """The model is gone."""
+        self.vocabulary = None
+        self.is_waiting_for_ids = False
+        self._when_ready = None
+        self.shelf.clear()
+        self.show(None)
+
+    # -- answers ----------------------------------------------------------------------------
+
+    def take(self, reply: Evaluated) -> None:
+        if reply.channel is Channel.LIVE:
+            if reply.number != self._live_number:
+                return
+            self._document.set_prompt_ids(reply.prompt_ids)
+            self._ids_are_known()
+        row = self.fetch(reply.prompt_ids + reply.tail, reply.row)
+        if row is not None and row.ids == self._document.ids[: self.position]:
+            self.show(row)
+        self._fulfil_wish()
+
+    def take_failure(self, number: int) -> None:
+        if number == self._live_number:
+            self.is_waiting_for_ids = False
+            self._when_ready = None
+            self.show(None)
+
+    def _ask_for(self, wanted: tuple[int, ...]) -> None:
+        if self.selected is None:
+            state = self._document.state
+            self._live_number = self._engine.evaluate(state.prompt_ids, self._document.tail_ids)
+        else:
+            self._engine.evaluate(wanted, channel=Channel.INSPECT)
+
+    def _bos_goes_in_front(self, vocabulary: Vocabulary) -> bool:
+        state = self._document.state
+        return state.chat or (
+            state.add_special and vocabulary.adds_bos and vocabulary.bos is not None
+        )
+
+    def _ids_are_known(self) -> None:
+        self.is_waiting_for_ids = False
+        self.ids_arrived.emit()
+
+    def _fulfil_wish(self) -> None:
+        wish, self._when_ready = self._when_ready, None
+        if wish is not None:
+            wish()
