@@ -45,6 +45,9 @@ class Vocabulary:
     """Every id after which the model considers its text ended (EOS, end of turn)."""
     adds_bos: bool
     """Whether the model was trained with BOS in front, as its files say."""
+    adds_space: bool = False
+    """Whether the tokenizer puts one extra space in front of a text (sentencepiece's dummy prefix):
+    the bytes of a tokenized text are then a space and the text."""
 
     @classmethod
     def from_pieces(
@@ -56,6 +59,7 @@ class Vocabulary:
         eos: int | None,
         end_ids: frozenset[int] = frozenset(),
         adds_bos: bool = False,
+        adds_space: bool = False,
     ) -> Vocabulary:
         """Build the arrays from one bytes object an id."""
         offsets = np.zeros(len(pieces) + 1, dtype=np.int64)
@@ -68,6 +72,7 @@ class Vocabulary:
             eos=eos,
             end_ids=end_ids,
             adds_bos=adds_bos,
+            adds_space=adds_space,
         )
 
     def __len__(self) -> int:
