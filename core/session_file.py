@@ -1,0 +1,210 @@
+"""Saved sessions: versioned JSON, written so that a crash leaves the old file or the new one.
+
+Format 1 is an object with ``format`` ("logitscope-session"), ``version`` (1), ``model`` (what is
+needed to find and recognise the model again) and ``document``. Nodes are written parent first;
+``prompt_ids`` and the nodes' ids are the truth, the text of the blocks is what was typed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from logitscope.document import Block, State
+from logitscope.sampling import SamplerSettings, Stage
+from logitscope.steps import Draw, Origin, StepRecord
+from logitscope.tree import ROOT, Tree
+
+FORMAT = "logitscope-session"
+VERSION = 1
+MAX_FILE_BYTES = 512 * 1024 * 1024
+"""A step takes about 400 bytes: a larger file is not a session anyone made by hand."""
+
+
+class SessionFileError(Exception):
+    """One sentence: what is wrong with the file and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReference:
+    """How a saved session names its model."""
+
+    path: str
+    backend: str
+    name: str
+    header_hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSession:
+    """What a file holds."""
+
+    state: State
+    model: ModelReference | None
+
+
+def save(path: Path, session: SavedSession) -> None:
+    """Write atomically: a temporary file beside ``path``, flushed to the disk, then renamed.
+
+    Raises OSError where the folder cannot be written; ``path`` is then untouched.
+    """
+    data = dumps(session).encode("utf-8")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def load(path: Path) -> SavedSession:
+    """Read a session. Raises SessionFileError, OSError."""
+    if path.stat().st_size > MAX_FILE_BYTES:
+        raise SessionFileError(f"{path.name} is too large to be a saved session: open another.")
+    return loads(path.read_bytes().decode("utf-8", errors="replace"), name=path.name)
+
+
+def dumps(session: SavedSession) -> str:
+    """The JSON text of a session. Lone surrogates are written as escapes and survive."""
+    state = session.state
+    document = {
+        "blocks": [asdict(block) for block in state.blocks],
+        "chat": state.chat,
+        "add_special": state.add_special,
+        "parse_special": state.parse_special,
+        "settings": _settings_to_json(state.settings),
+        "prompt_ids": state.prompt_ids,
+        "nodes": [
+            [state.tree[i].parent, _step_to_json(state.tree[i].step)] for i in range(state.count)
+        ],
+        "leaf": state.leaf,
+        "names": state.names,
+        "deleted": sorted(state.deleted),
+    }
+    model = asdict(session.model) if session.model else None
+    whole = {"format": FORMAT, "version": VERSION, "model": model, "document": document}
+    return json.dumps(whole, ensure_ascii=True, separators=(",", ":"))
+
+
+def loads(text: str, *, name: str = "the session") -> SavedSession:
+    """The session in a JSON text. Raises SessionFileError."""
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise SessionFileError(
+            f"{name} is not a saved session or is damaged ({error}): open an earlier copy."
+        ) from error
+    if not isinstance(whole, dict) or whole.get("format") != FORMAT:
+        raise SessionFileError(f"{name} is not a Logitscope session: choose another file.")
+    if whole.get("version") != VERSION:
+        raise SessionFileError(
+            f"{name} was saved in format {whole.get('version')}, this Logitscope reads format "
+            f"{VERSION}: open it with a newer one."
+        )
+    try:
+        return SavedSession(_state_from_json(whole["document"]), _model_from_json(whole["model"]))
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise SessionFileError(
+            f"{name} is damaged ({type(error).__name__}: {error}): open an earlier copy."
+        ) from error
+
+
+# -- parts --------------------------------------------------------------------------------------
+
+
+def _settings_to_json(settings: SamplerSettings) -> dict[str, Any]:
+    return {**asdict(settings), "order": [stage.value for stage in settings.order]}
+
+
+def _settings_from_json(data: dict[str, Any]) -> SamplerSettings:
+    known = {name: data[name] for name in SamplerSettings.__slots__ if name in data}
+    if "order" in known:
+        known["order"] = tuple(Stage(stage) for stage in known["order"])
+    return SamplerSettings(**known)
+
+
+def _step_to_json(step: StepRecord) -> dict[str, Any]:
+    return {
+        "id": step.token_id,
+        "origin": step.origin.value,
+        "logp": step.log_probability,
+        "rank": step.rank,
+        "entropy": step.entropy,
+        "shaped": step.shaped_probability,
+        "draw": None if step.draw is None else [step.draw.u, step.draw.low, step.draw.high],
+        "top": [step.top_ids, step.top_log_probabilities],
+        "seconds": step.seconds,
+    }
+
+
+def _step_from_json(data: dict[str, Any]) -> StepRecord:
+    draw = data["draw"]
+    top_ids, top_log_probabilities = data["top"]
+    return StepRecord(
+        token_id=_id(data["id"]),
+        origin=Origin(data["origin"]),
+        log_probability=float(data["logp"]),
+        rank=int(data["rank"]),
+        entropy=float(data["entropy"]),
+        shaped_probability=None if data["shaped"] is None else float(data["shaped"]),
+        draw=None if draw is None else Draw(*(float(number) for number in draw)),
+        top_ids=tuple(_id(token_id) for token_id in top_ids),
+        top_log_probabilities=tuple(float(number) for number in top_log_probabilities),
+        seconds=float(data["seconds"]),
+    )
+
+
+def _state_from_json(data: dict[str, Any]) -> State:
+    tree = _tree_from_json(data["nodes"])
+    leaf = _node(data["leaf"], tree)
+    return State(
+        blocks=tuple(_block_from_json(block) for block in data["blocks"]),
+        chat=bool(data["chat"]),
+        add_special=bool(data["add_special"]),
+        parse_special=bool(data["parse_special"]),
+        settings=_settings_from_json(data["settings"]),
+        prompt_ids=tuple(_id(token_id) for token_id in data["prompt_ids"]),
+        tree=tree,
+        count=len(tree),
+        leaf=leaf,
+        names=tuple((_node(node, tree), str(name)) for node, name in data["names"]),
+        deleted=frozenset(_node(node, tree) for node in data["deleted"]),
+    )
+
+
+def _tree_from_json(nodes: list[Any]) -> Tree:
+    tree = Tree()
+    for parent, step in nodes:
+        tree.add(_node(parent, tree), _step_from_json(step))
+    return tree
+
+
+def _block_from_json(data: dict[str, Any]) -> Block:
+    return Block(str(data["text"]), str(data["role"]), bool(data["is_source"]))
+
+
+def _model_from_json(data: dict[str, Any] | None) -> ModelReference | None:
+    if data is None:
+        return None
+    return ModelReference(**{key: str(data[key]) for key in ModelReference.__slots__})
+
+
+def _id(value: object) -> int:
+    if not isinstance(value, int) or value < 0:
+        raise ValueError(f"{value!r} is not a token id")
+    return value
+
+
+def _node(value: object, tree: Tree) -> int:
+    if not isinstance(value, int) or not ROOT <= value < len(tree):
+        raise ValueError(f"{value!r} is not a node of the tree")
+    return value
