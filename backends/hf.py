@@ -1,0 +1,282 @@
+"""The backend for Hugging Face folders: transformers on PyTorch.
+
+``header_hash`` of its models is the SHA-256 over config.json, the tokenizer file and the headers of
+the safetensors files, in this order.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+from numpy.typing import NDArray
+
+from logitscope.backends.base import (
+    UNWATCHED,
+    BackendError,
+    Capabilities,
+    ChatMessage,
+    ContextOverflow,
+    LoadOptions,
+    ModelFileError,
+    ModelInfo,
+    NotEnoughMemory,
+    PassStats,
+    Watch,
+)
+from logitscope.backends.hf_files import ModelFolder, inspect_folder
+from logitscope.backends.hf_load import (
+    LoadedParts,
+    describe_device,
+    free_memory,
+    import_libraries,
+    is_out_of_memory,
+    load_parts,
+)
+from logitscope.backends.hf_sequence import CachedSequence
+from logitscope.backends.hf_vocabulary import SpecialIds, encode, read_vocabulary
+from logitscope.vocabulary import Vocabulary
+
+CONTEXT_KEYS = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length")
+"""Where the families of models write the longest text they were trained on."""
+
+UNLIMITED_CONTEXT = 1 << 20
+"""For models that state no limit, such as recurrent ones."""
+
+CONTEXT_MEMORY_SHARE = 0.8
+"""The part of the free memory that the KV cache may fill."""
+
+
+def load(path: Path, options: LoadOptions, watch: Watch = UNWATCHED) -> HfBackend:
+    """Load a folder with config.json, tokenizer and safetensors.
+
+    Raises ModelFileError, MissingBackend, NotEnoughMemory, BackendError, Cancelled."""
+    folder = inspect_folder(path)
+    watch.check()
+    libraries = import_libraries()
+    threads = options.threads or psutil.cpu_count(logical=False) or 1
+    libraries.torch.set_num_threads(threads)
+    parts = load_parts(libraries, folder, options, watch)
+    backend = HfBackend(libraries.torch, parts, folder, options)
+    watch.report(1000, 1000)
+    return backend
+
+
+class HfBackend:
+    """A causal language model of transformers behind the border of ``base.Backend``."""
+
+    def __init__(
+        self, torch: Any, parts: LoadedParts, folder: ModelFolder, options: LoadOptions
+    ) -> None:
+        self._torch = torch
+        self._tokenizer = parts.tokenizer
+        self._budget = options.score_budget_bytes
+        self._sequence = CachedSequence(torch, parts.model)
+        self._stats = PassStats(0, 0, 0.0)
+        special = special_ids(parts.tokenizer, parts.model)
+        n_vocab = self._first_pass(special, folder)
+        self._vocabulary, notes = read_vocabulary(
+            parts.tokenizer.backend_tokenizer, n_vocab, special
+        )
+        self._info = describe_model(torch, parts, folder, options, self._sequence, notes, n_vocab)
+        self._sequence.reset()
+
+    def _first_pass(self, special: SpecialIds, folder: ModelFolder) -> int:
+        """Run one token through the model: it must give finite logits. Returns their number."""
+        row = self._sequence.rows([special.bos or 0], 1, UNWATCHED)
+        if not np.isfinite(row).all():
+            raise ModelFileError(
+                f"{folder.path.name} gives logits that are not finite numbers: its weights are "
+                "damaged, download them again."
+            )
+        return int(row.shape[1])
+
+    @property
+    def info(self) -> ModelInfo:
+        """What is known of the model."""
+        return self._info
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Bytes and kinds of every id."""
+        return self._vocabulary
+
+    @property
+    def last_pass(self) -> PassStats:
+        """What the last ``next_logits`` cost."""
+        return self._stats
+
+    def tokenize(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
+        """See ``base.Backend``."""
+        ids = encode(
+            self._tokenizer.backend_tokenizer,
+            text,
+            add_special=add_special,
+            parse_special=parse_special,
+        )
+        outside = next((i for i in ids if i >= self._info.n_vocab), None)
+        if outside is not None:
+            raise BackendError(
+                f"The text holds the token {self._tokenizer.convert_ids_to_tokens(outside)} (id "
+                f"{outside}), for which {self._info.name} has no row: leave it out of the text."
+            )
+        return ids
+
+    def render_chat(self, messages: Sequence[ChatMessage], *, add_generation_prompt: bool) -> str:
+        """See ``base.Backend``."""
+        from logitscope.backends.chat_template import render
+
+        template = chat_template(self._tokenizer)
+        if template is None:
+            raise BackendError(f"{self._info.name} has no chat template: use plain text.")
+        return render(
+            template,
+            messages,
+            add_generation_prompt=add_generation_prompt,
+            bos_token=self._tokenizer.bos_token or "",
+            eos_token=self._tokenizer.eos_token or "",
+        )
+
+    def next_logits(self, ids: Sequence[int], watch: Watch = UNWATCHED) -> NDArray[np.float32]:
+        """See ``base.Backend``."""
+        self._check_ids(ids)
+        started = time.perf_counter()
+        row = self._rows(ids, 1, watch)[0].copy()
+        evaluated = self._sequence.evaluated
+        self._stats = PassStats(len(ids) - evaluated, evaluated, time.perf_counter() - started)
+        return row
+
+    def score(
+        self, ids: Sequence[int], start: int, stop: int, watch: Watch = UNWATCHED
+    ) -> Iterator[NDArray[np.float32]]:
+        """See ``base.Backend``."""
+        if not 1 <= start <= stop <= len(ids) + 1:
+            raise ValueError(f"positions {start} to {stop} are not within 1 to {len(ids) + 1}")
+        self._check_ids(ids[: max(stop - 1, 1)])
+        return self._score_chunks(ids, start, stop, watch)
+
+    def _score_chunks(
+        self, ids: Sequence[int], start: int, stop: int, watch: Watch
+    ) -> Iterator[NDArray[np.float32]]:
+        step = max(self._budget // (4 * self._info.n_vocab), 1)
+        for first in range(start, stop, step):
+            last = min(first + step, stop)
+            yield self._rows(ids[: last - 1], last - first, watch)
+
+    def close(self) -> None:
+        """Free weights and caches; twice is harmless."""
+        self._sequence.close()
+        del self._sequence, self._tokenizer
+
+    def _rows(self, ids: Sequence[int], count: int, watch: Watch) -> NDArray[np.float32]:
+        try:
+            return self._sequence.rows(ids, count, watch)
+        except Exception as error:
+            if not is_out_of_memory(self._torch, error):
+                raise
+            self._sequence.reset()
+            raise NotEnoughMemory(
+                f"The memory did not suffice for {len(ids)} tokens: shorten the text or close other "
+                "programs.",
+                str(error),
+            ) from error
+
+    def _check_ids(self, ids: Sequence[int]) -> None:
+        if not ids:
+            raise ValueError("a model needs at least one token to read")
+        if min(ids) < 0 or max(ids) >= self._info.n_vocab:
+            raise ValueError(f"ids must be within 0 to {self._info.n_vocab - 1}")
+        if len(ids) > self._info.context_length:
+            raise ContextOverflow(
+                f"The text has {len(ids)} tokens, but {self._info.name} holds only "
+                f"{self._info.context_length}: shorten it."
+            )
+
+
+def special_ids(tokenizer: Any, model: Any) -> SpecialIds:
+    """BOS, EOS and all ids that end a text, from tokenizer, configuration and generation config."""
+    ends = {tokenizer.eos_token_id}
+    for source in (model.config, getattr(model, "generation_config", None)):
+        stated = getattr(source, "eos_token_id", None)
+        ends.update(stated if isinstance(stated, (list, tuple)) else [stated])
+    end_ids = frozenset(i for i in ends if isinstance(i, int))
+    return SpecialIds(tokenizer.bos_token_id, tokenizer.eos_token_id, end_ids)
+
+
+def chat_template(tokenizer: Any) -> str | None:
+    """The default template of the folder, or None."""
+    template = tokenizer.chat_template
+    if isinstance(template, dict):
+        template = template.get("default")
+    return template if isinstance(template, str) else None
+
+
+def trained_context(config: Any) -> int | None:
+    """The longest text of the training as the configuration states it."""
+    text_config = config.get_text_config(decoder=True)
+    values = (getattr(text_config, key, None) for key in CONTEXT_KEYS)
+    return next((v for v in values if isinstance(v, int) and 0 < v < 1 << 31), None)
+
+
+def choose_context(
+    trained: int | None, wanted: int | None, kv_bytes: float, free: int
+) -> tuple[int, list[str]]:
+    """Tokens the model may hold, and sentences about what was cut."""
+    notes = []
+    limit = trained or UNLIMITED_CONTEXT
+    length = min(wanted or limit, limit)
+    if wanted and wanted > limit:
+        notes.append(f"The model knows only {limit} positions, fewer than the {wanted} asked for.")
+    fitting = int(free * CONTEXT_MEMORY_SHARE / kv_bytes) if kv_bytes else length
+    if fitting < length:
+        length = max(fitting, 1)
+        notes.append(f"The context is cut to {length} tokens, so that its cache fits the memory.")
+    return length, notes
+
+
+def describe_model(
+    torch: Any,
+    parts: LoadedParts,
+    folder: ModelFolder,
+    options: LoadOptions,
+    sequence: CachedSequence,
+    vocabulary_notes: Sequence[str],
+    n_vocab: int,
+) -> ModelInfo:
+    """Fill ModelInfo from the loaded weights and the cache of a first pass."""
+    model, config = parts.model, parts.model.config
+    weights = list(model.parameters())
+    dtype = str(weights[0].dtype).removeprefix("torch.")
+    trained = trained_context(config)
+    context, notes = choose_context(
+        trained, options.context_length, sequence.bytes_per_token, free_memory(torch, parts.device)
+    )
+    if folder.stored_dtype != dtype:
+        notes.append(f"The weights are stored as {folder.stored_dtype} and computed in {dtype}.")
+    return ModelInfo(
+        name=folder.path.resolve().name,
+        path=str(folder.path),
+        backend="hf",
+        architecture=str(config.model_type),
+        parameters=sum(weight.numel() for weight in weights),
+        quantization=dtype,
+        n_vocab=n_vocab,
+        context_length=context,
+        trained_context_length=trained,
+        weight_bytes=sum(weight.numel() * weight.element_size() for weight in weights),
+        kv_bytes_per_token=sequence.bytes_per_token,
+        device=describe_device(torch, parts.device),
+        has_chat_template=chat_template(parts.tokenizer) is not None,
+        tied_embeddings=bool(getattr(config.get_text_config(), "tie_word_embeddings", False)),
+        header_hash=folder.header_hash,
+        capabilities=Capabilities(
+            prefix_reuse=sequence.can_be_cut,
+            hidden_state=False,
+            offload=not parts.device.startswith("cpu"),
+        ),
+        notes=(*vocabulary_notes, *notes),
+    )

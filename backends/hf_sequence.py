@@ -1,0 +1,169 @@
+"""One sequence in a transformers KV cache: what is in it, how it is cut back, how it grows."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from logitscope.backends.base import UNWATCHED, ModelFileError, Watch
+
+CPU_CHUNK = 256
+"""Tokens a prefill pass on the CPU: large enough for full matrix speed, small for progress."""
+
+GPU_CHUNK = 2048
+
+
+class CachedSequence:
+    """A model and the token ids whose keys and values its cache holds.
+
+    Sliding-window layers keep their whole past here (the mask still hides what is outside of the
+    window): that costs memory on long texts, but any rewind is then a cut instead of a prefill.
+    Only layers with a recurrent state cannot be cut back; their sequence starts anew.
+    """
+
+    def __init__(self, torch: Any, model: Any) -> None:
+        self._torch = torch
+        self._model = model
+        parameters = inspect.signature(model.forward).parameters
+        self._cache_name = next((n for n in ("cache", "past_key_values") if n in parameters), "")
+        if not self._cache_name:
+            raise ModelFileError(
+                f"{type(model).__name__} has no key-value cache in transformers, so Logitscope "
+                "cannot step through a text with it: choose another model."
+            )
+        self._keeps_rows = "logits_to_keep" in parameters
+        self._watch = UNWATCHED
+        self._hooks = [layer.register_forward_pre_hook(self._poll) for layer in self._layers()]
+        self._device = next(model.parameters()).device
+        self._chunk = CPU_CHUNK if self._device.type == "cpu" else GPU_CHUNK
+        self.evaluated = 0
+        """Tokens that went through the model since the last ``rows`` began."""
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the sequence and free its memory."""
+        self._ids: list[int] = []
+        self._cache = self._new_cache()
+
+    def close(self) -> None:
+        """Take the hooks off the model and free the cache."""
+        for hook in self._hooks:
+            hook.remove()
+        self.reset()
+
+    @property
+    def can_be_cut(self) -> bool:
+        """Whether the cache can go back to any shorter length. Known after the first pass."""
+        from transformers.cache_utils import DummyLayer, DynamicIndexedLayer, DynamicLayer
+
+        plain = (DynamicLayer, DynamicIndexedLayer, DummyLayer)
+        return all(type(layer) in plain for layer in self._cache.layers)
+
+    @property
+    def bytes_per_token(self) -> float:
+        """Bytes of keys and values a cached token; states of fixed size are not counted."""
+        if not self._ids:
+            return 0.0
+        tensors = [
+            tensor
+            for layer in self._cache.layers
+            for tensor in (getattr(layer, "keys", None), getattr(layer, "values", None))
+            if tensor is not None
+        ]
+        return sum(tensor.numel() * tensor.element_size() for tensor in tensors) / len(self._ids)
+
+    def rows(self, ids: Sequence[int], count: int, watch: Watch) -> NDArray[np.float32]:
+        """Logits behind each of the last ``count`` ids, shape (count, V), in one pass.
+
+        Whatever goes wrong, cancel included, the cache afterwards holds a prefix of ``ids``."""
+        self.evaluated = 0
+        start = len(ids) - count
+        known = self._cut_to(common_prefix(self._ids, ids), start)
+        with self._watched(watch), self._torch.inference_mode():
+            for first in range(known, start, self._chunk):
+                self._feed(ids[first : min(first + self._chunk, start)], 1)
+                watch.report(len(self._ids), len(ids))
+            logits = self._feed(ids[start:], count)
+            rows: NDArray[np.float32] = logits.float().cpu().numpy()
+        watch.report(len(ids), len(ids))
+        return rows
+
+    def _feed(self, ids: Sequence[int], count: int) -> Any:
+        """Run ids through the model behind the cached ones; logits of the last ``count``."""
+        self._watch.check()
+        batch = self._torch.tensor([ids], dtype=self._torch.long, device=self._device)
+        keep = {"logits_to_keep": count} if self._keeps_rows else {}
+        cache = {self._cache_name: self._cache}
+        try:
+            output = self._model(input_ids=batch, use_cache=True, **cache, **keep)
+        except BaseException:
+            self._repair()
+            raise
+        self._ids.extend(ids)
+        self.evaluated += len(ids)
+        return output.logits[0, -count:]
+
+    def _cut_to(self, length: int, limit: int) -> int:
+        """Shorten the cache to ``min(length, limit)`` ids, or start anew where it cannot be cut."""
+        wanted = min(length, limit)
+        if wanted < len(self._ids):
+            if self._ids and self.can_be_cut:
+                self._crop(wanted)
+            else:
+                self.reset()
+        return len(self._ids)
+
+    def _crop(self, length: int) -> None:
+        for layer in self._cache.layers:
+            excess = layer.get_seq_length() - length if hasattr(layer, "get_seq_length") else 0
+            if excess > 0:
+                layer.crop(-excess)
+        del self._ids[length:]
+
+    def _repair(self) -> None:
+        """After a pass that broke off, some layers hold tokens that others do not."""
+        if self.can_be_cut:
+            self._crop(len(self._ids))
+        else:
+            self.reset()
+
+    def _new_cache(self) -> Any:
+        from transformers.cache_utils import DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
+
+        cache = DynamicCache(config=self._model.config)
+        cache.layers = [
+            DynamicLayer() if type(layer) is DynamicSlidingWindowLayer else layer
+            for layer in cache.layers
+        ]
+        return cache
+
+    def _layers(self) -> list[Any]:
+        """The decoder layers, where a stop is looked for inside a pass."""
+        config = self._model.config.get_text_config(decoder=True)
+        depth = getattr(config, "num_hidden_layers", 0)
+        lists = [m for m in self._model.modules() if isinstance(m, self._torch.nn.ModuleList)]
+        return [layer for found in lists if len(found) == depth for layer in found]
+
+    def _poll(self, _module: Any, _arguments: Any) -> None:
+        self._watch.check()
+
+    @contextmanager
+    def _watched(self, watch: Watch) -> Iterator[None]:
+        self._watch = watch
+        try:
+            yield
+        finally:
+            self._watch = UNWATCHED
+
+
+def common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
+    """How many leading ids are equal."""
+    shorter = min(len(left), len(right))
+    a, b = np.asarray(left[:shorter]), np.asarray(right[:shorter])
+    different = np.flatnonzero(a != b)
+    return int(different[0]) if len(different) else shorter
