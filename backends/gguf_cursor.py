@@ -30,6 +30,8 @@ def open_model_file(path: Path) -> Iterator[tuple[BinaryIO, int]]:
 
     A pipe or a device is refused before it is opened: opening it could wait without end.
     """
+    if "\0" in str(path):
+        raise ModelFileError(f"{path.name!r} is not a path that a system can open: check the path")
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -38,11 +40,11 @@ def open_model_file(path: Path) -> Iterator[tuple[BinaryIO, int]]:
             raise ModelFileError(f"{path.name} is not an ordinary file: choose a .gguf file")
         with path.open("rb") as file:
             yield file, status.st_size
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise ModelFileError(_reason(path, error), detail=str(error)) from error
 
 
-def _reason(path: Path, error: OSError | ValueError) -> str:
+def _reason(path: Path, error: OSError) -> str:
     match error:
         case FileNotFoundError() if path.is_symlink():
             return f"{path.name} is a link to a file that is not there: restore the file"
@@ -50,10 +52,8 @@ def _reason(path: Path, error: OSError | ValueError) -> str:
             return f"{path.name}: there is no such file in {path.parent}: check the path"
         case PermissionError():
             return f"{path.name} may not be read by this user: change its permissions"
-        case OSError():
-            reason = error.strerror or type(error).__name__
-            return f"{path.name} cannot be read ({reason}): check the disk and the path"
-    return f"{path.name!r} is not a path that this system can open: check the path"
+    reason = error.strerror or type(error).__name__
+    return f"{path.name} cannot be read ({reason}): check the disk and the path"
 
 
 class Cursor:

