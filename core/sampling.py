@@ -1,60 +1,269 @@
-"""The sampler chain: settings."""
+"""The sampler chain: settings, the shaped distribution, and the draw from it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
 
-class Stage(StrEnum):
-    """One stage of the sampler chain."""
-
-    PENALTIES = "penalties"
-    """Repetition, frequency and presence penalty, in this order, on the raw logits."""
-    TEMPERATURE = "temperature"
-    TOP_K = "top_k"
-    TYPICAL = "typical"
-    TOP_P = "top_p"
-    MIN_P = "min_p"
-
-
-TRANSFORMERS_ORDER = (
-    Stage.PENALTIES,
-    Stage.TEMPERATURE,
-    Stage.TOP_K,
-    Stage.TOP_P,
-    Stage.MIN_P,
-    Stage.TYPICAL,
+from logitscope.chain import HEADS, STAGES, Candidates, Ranking, penalise
+from logitscope.randomness import uniform, uniforms
+from logitscope.ranking import Ids, checked_row
+from logitscope.sampler_settings import (
+    LLAMACPP_ORDER,
+    TRANSFORMERS_ORDER,
+    SamplerSettings,
+    Stage,
+    TieRule,
 )
-LLAMACPP_ORDER = (
-    Stage.PENALTIES,
-    Stage.TOP_K,
-    Stage.TYPICAL,
-    Stage.TOP_P,
-    Stage.MIN_P,
-    Stage.TEMPERATURE,
-)
+from logitscope.steps import Draw
+
+__all__ = [
+    "KEPT",
+    "LLAMACPP_ORDER",
+    "NEVER_POSSIBLE",
+    "STAGE_CODES",
+    "TRANSFORMERS_ORDER",
+    "Choice",
+    "SamplerSettings",
+    "Shaped",
+    "Stage",
+    "StageReport",
+    "Tally",
+    "TieRule",
+    "draw",
+    "draw_many",
+    "shape",
+]
+
+Vector = NDArray[np.float64]
+
+KEPT = 0
+"""Code in ``Shaped.removed_by`` of a token that can be drawn."""
+STAGE_CODES: dict[Stage, int] = {stage: code for code, stage in enumerate(Stage, start=1)}
+"""Code in ``Shaped.removed_by`` of each stage."""
+NEVER_POSSIBLE = 255
+"""Code in ``Shaped.removed_by`` of a token whose raw logit is -inf."""
 
 
 @dataclass(frozen=True, slots=True)
-class SamplerSettings:
-    """Everything that shapes a row of logits into the distribution a token is drawn from.
+class StageReport:
+    """What one stage did. Probabilities belong to the distribution which that stage saw."""
 
-    The defaults leave the distribution as the model made it. A stage at its neutral value
-    (temperature 1, top-k 0, top-p 1, min-p 0, typical 1, penalties 1/0/0) changes nothing.
+    stage: Stage
+    active: bool
+    """False: at its neutral value, or switched off by greedy."""
+    kept_before: int
+    kept_after: int
+    removed_mass: float
+    cut_probability: float | None
+    """Probability of the least likely token it kept; None where it removed nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shaped:
+    """The distribution a token is drawn from; what is derived is computed when first asked for."""
+
+    settings: SamplerSettings
+    n_vocab: int
+    _trail: tuple[tuple[Stage, Candidates, Candidates], ...] = field(repr=False)
+    """Each stage of the order with what it saw and what it left."""
+    _final: Candidates = field(repr=False)
+
+    @property
+    def greedy(self) -> bool:
+        """Whether there is no draw: one token has the probability 1."""
+        return self.settings.greedy
+
+    @property
+    def kept(self) -> int:
+        """How many tokens can be drawn."""
+        return self._final.count
+
+    def head(self, count: int) -> tuple[Ids, Vector]:
+        """Ids and probabilities of the ``min(count, kept)`` likeliest, likeliest first.
+
+        Does not sort the vocabulary for a small ``count``.
+        """
+        return self._final.head(count)
+
+    @cached_property
+    def ids(self) -> Ids:
+        """All kept ids, likeliest first, ties by lower id; int64, shape (kept,)."""
+        return self._final.head(self.kept)[0]
+
+    @cached_property
+    def probabilities(self) -> Vector:
+        """Probabilities of ``ids``; float64, shape (kept,)."""
+        return self._final.head(self.kept)[1]
+
+    @cached_property
+    def by_id(self) -> Vector:
+        """Probability of every id, 0 where it was removed; float64, shape (V,)."""
+        dense = np.zeros(self.n_vocab)
+        dense[self._final.ids()] = self._final.weights / self._final.total
+        return dense
+
+    @cached_property
+    def reports(self) -> tuple[StageReport, ...]:
+        """One report a stage, in the order of the chain."""
+        return tuple(self._report(*entry) for entry in self._trail)
+
+    def _report(self, stage: Stage, before: Candidates, after: Candidates) -> StageReport:
+        removed = before.count - after.count
+        mass = 0.0
+        if removed:
+            gone = ~after.mask(self.n_vocab)[before.ids()]
+            mass = float(before.weights[gone].sum()) / before.total
+        return StageReport(
+            stage=stage,
+            active=self.settings.is_active(stage),
+            kept_before=before.count,
+            kept_after=after.count,
+            removed_mass=mass,
+            cut_probability=before.probability_of_last(after) if removed else None,
+        )
+
+    @cached_property
+    def removed_by(self) -> NDArray[np.uint8]:
+        """Which stage removed each id: KEPT, NEVER_POSSIBLE or one of STAGE_CODES; (V,)."""
+        codes = np.full(self.n_vocab, NEVER_POSSIBLE, dtype=np.uint8)
+        codes[self._final.mask(self.n_vocab)] = KEPT
+        for stage, before, after in self._trail:
+            if before.count != after.count:
+                gone = before.mask(self.n_vocab) & ~after.mask(self.n_vocab)
+                codes[gone] = STAGE_CODES[stage]
+        return codes
+
+    def probability_of(self, token_id: int) -> float:
+        """Probability of one id; 0 if it was removed. Raises IndexError outside the vocabulary."""
+        return float(self.by_id[token_id])
+
+    def interval_of(self, token_id: int) -> tuple[float, float] | None:
+        """The half-open interval of u that draws this id; None if it was removed.
+
+        A token whose probability underflows to 0 has an empty one.
+        """
+        rank = self._final.rank_of(token_id)
+        return None if rank is None else self._interval(rank - 1)
+
+    def _interval(self, place: int) -> tuple[float, float]:
+        cumulative = self._cumulative(place + 2)
+        low = float(cumulative[place - 1]) if place else 0.0
+        return low, float(cumulative[place])
+
+    def _cumulative(self, count: int) -> Vector:
+        """Upper ends of the intervals of at least the ``min(count, kept)`` likeliest.
+
+        Running sums from the likeliest on, so that a longer head continues a shorter one bit for
+        bit. At the end of the ranking rounding is taken up: the last token with a width ends at 1.
+        """
+        size = next((size for size in HEADS if count <= size < self.kept), self.kept)
+        return self._heads.setdefault(size, self._summed(size))
+
+    @cached_property
+    def _heads(self) -> dict[int, Vector]:
+        return {}
+
+    def _summed(self, size: int) -> Vector:
+        if size in self._heads:
+            return self._heads[size]
+        _, probabilities = self._final.head(size)
+        ends = np.minimum(np.cumsum(probabilities), 1.0)
+        if size == self.kept:
+            last = int(np.flatnonzero(probabilities)[-1])
+            ends[last:] = 1.0
+        return ends
+
+    def place_of(self, u: float) -> int:
+        """Place in ``ids`` of the token whose interval holds ``u``; 0 = likeliest."""
+        for size in (*HEADS, self.kept):
+            ends = self._cumulative(size)
+            place = int(np.searchsorted(ends, u, side="right"))
+            if place < len(ends):
+                return place
+        raise ValueError(f"u must lie in [0, 1), but is {u}.")
+
+    def places_of(self, u: Vector) -> Ids:
+        """``place_of`` of many u at once; int64, shape of ``u``."""
+        return np.searchsorted(self._cumulative(self.kept), u, side="right").astype(np.int64)
+
+
+def shape(
+    logits: NDArray[np.floating], settings: SamplerSettings, history: Sequence[int]
+) -> Shaped:
+    """Run the sampler chain over one raw row.
+
+    ``logits``: float32, (V,), not changed, and not to be changed while the result is in use;
+    ``history``: the ids before the position, for the penalties (ids outside the vocabulary are
+    ignored). Raises ValueError for a row without a distribution.
     """
+    row = checked_row(logits)
+    ranking = Ranking(row)
+    state = Candidates(ranking, ranking.possible)
+    trail: list[tuple[Stage, Candidates, Candidates]] = []
+    for stage in _stages(settings):
+        before = state
+        if not settings.is_active(stage):
+            pass
+        elif stage is Stage.PENALTIES:
+            state = penalise(before, settings, history)
+        else:
+            state = STAGES[stage](before, settings)
+        trail.append((stage, before, state))
+    return Shaped(settings, len(row), tuple(trail), state)
 
-    temperature: float = 1.0
-    """0 means greedy: the likeliest token, no draw."""
-    top_k: int = 0
-    """0 means all."""
-    top_p: float = 1.0
-    min_p: float = 0.0
-    typical_p: float = 1.0
-    repetition_penalty: float = 1.0
-    frequency_penalty: float = 0.0
-    presence_penalty: float = 0.0
-    penalty_last_n: int = 64
-    """How many of the last tokens count for the penalties; -1 means all."""
-    order: tuple[Stage, ...] = LLAMACPP_ORDER
-    seed: int = 0
+
+def _stages(settings: SamplerSettings) -> tuple[Stage, ...]:
+    """The order; greedy takes the likeliest after the penalties wherever they stand."""
+    if settings.greedy and Stage.PENALTIES in settings.order:
+        return (Stage.PENALTIES, *(s for s in settings.order if s is not Stage.PENALTIES))
+    return settings.order
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The token a step has chosen."""
+
+    token_id: int
+    probability: float
+    """Shaped probability."""
+    draw: Draw | None
+    """None where greedy chose."""
+
+
+def draw(shaped: Shaped, seed: int, position: int, attempt: int = 0) -> Choice:
+    """Choose a token with the random number of (seed, position, attempt).
+
+    ``attempt`` 0 is the run itself, 1, 2, … are "draw again".
+    """
+    if shaped.greedy:
+        return Choice(int(shaped.head(1)[0][0]), 1.0, None)
+    u = uniform(seed, position, attempt)
+    place = shaped.place_of(u)
+    ids, probabilities = shaped.head(place + 1)
+    low, high = shaped._interval(place)
+    return Choice(int(ids[place]), float(probabilities[place]), Draw(u, low, high))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tally:
+    """How often tokens were drawn; those drawn at least once, likeliest first."""
+
+    ids: Ids
+    counts: NDArray[np.int64]
+    expected: Vector
+    """Shaped probabilities of ``ids``."""
+
+
+def draw_many(shaped: Shaped, seed: int, position: int, n: int, first: int = 1) -> Tally:
+    """Draw n times, attempts ``first`` and on: the same tokens as ``draw`` one by one."""
+    if shaped.greedy:
+        return Tally(shaped.ids, np.array([n]), shaped.probabilities)
+    places, counts = np.unique(
+        shaped.places_of(uniforms(seed, position, n, first)), return_counts=True
+    )
+    return Tally(shaped.ids[places], counts, shaped.probabilities[places])

@@ -1,0 +1,142 @@
+"""Which token is the likeliest, the second, the k-th: exact, ties to the lower id.
+
+Ranks depend on logits alone: softmax and temperature keep the order. Everything here works on
+float32 rows, which lets value and id share one 64-bit sort key.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ids = NDArray[np.int64]
+Row = NDArray[np.float32]
+
+BLOCK = 512
+"""Entries a block in the search for the top k. At 262,144 entries this gives 512 maxima, so that
+both levels of the search are equally short."""
+
+_ID_BITS = np.uint64(0xFFFF_FFFF)
+_LITTLE_ENDIAN = np.little_endian
+
+
+def checked_row(logits: NDArray[np.floating]) -> Row:
+    """The row as contiguous float32, shape (V,).
+
+    Raises ValueError for an empty or nested array, for NaN or +inf, and where every entry is -inf
+    (no token would be possible). -inf elsewhere is a token of probability exactly 0.
+    """
+    row = np.ascontiguousarray(logits, dtype=np.float32)
+    if row.ndim != 1 or row.size == 0:
+        raise ValueError(f"A row of logits must have shape (V,) with V >= 1, not {row.shape}.")
+    refuse_peak(float(row.max()))
+    return row
+
+
+def refuse_peak(peak: float) -> None:
+    """Raise ValueError unless ``peak``, the maximum of a row, is finite.
+
+    NumPy's maximum hands NaN on, hence the maximum alone tells all three faults.
+    """
+    if math.isnan(peak):
+        raise ValueError("The row of logits holds NaN, so it has no distribution.")
+    if peak == np.inf:
+        raise ValueError("The row of logits holds +inf, so it has no distribution.")
+    if peak == -np.inf:
+        raise ValueError("Every logit of the row is -inf, so no token is possible.")
+
+
+def sort_keys(values: Row, ids: NDArray[np.integer]) -> NDArray[np.uint64]:
+    """One uint64 a token; ascending keys are descending values, equal values by ascending id.
+
+    The upper half is the float's bit pattern turned into a descending unsigned number, the lower
+    half the id. ``values`` must not hold NaN. -0.0 equals 0.0.
+    """
+    keys = np.empty((len(values), 2), dtype=np.uint32)
+    low, high = (0, 1) if _LITTLE_ENDIAN else (1, 0)
+    bits = (values + np.float32(0.0)).view(np.int32)
+    # A negative float's bits already fall as the value rises; a positive one's must be flipped.
+    flip = ~(bits >> np.int32(31)) & np.int32(0x7FFF_FFFF)
+    keys[:, high] = (bits ^ flip).view(np.uint32)
+    keys[:, low] = ids
+    return keys.reshape(-1).view(np.uint64)
+
+
+def _ids_of(keys: NDArray[np.uint64]) -> Ids:
+    return (keys & _ID_BITS).astype(np.int64)
+
+
+def order(logits: NDArray[np.floating]) -> Ids:
+    """All ids, likeliest first, ties by lower id; int64, shape (V,)."""
+    return order_among(checked_row(logits), None)
+
+
+def order_among(values: Row, ids: Ids | None) -> Ids:
+    """``ids`` (None: positions) by descending value, ties by lower id. No check of the values."""
+    names = np.arange(len(values), dtype=np.uint32) if ids is None else ids
+    keys = sort_keys(values, names)
+    keys.sort()
+    return _ids_of(keys)
+
+
+def top(logits: NDArray[np.floating], k: int) -> Ids:
+    """The ``min(k, V)`` likeliest ids, likeliest first, ties by lower id; int64.
+
+    Equal to ``order(logits)[:k]``. Raises ValueError for k < 0 and for what ``checked_row``
+    refuses.
+    """
+    if k < 0:
+        raise ValueError(f"The number of tokens must not be negative, but is {k}.")
+    return top_among(checked_row(logits), k)
+
+
+def top_among(row: Row, k: int) -> Ids:
+    """``top`` without the checks; positions within ``row``."""
+    size = len(row)
+    if k == 0:
+        return np.empty(0, dtype=np.int64)
+    if k * 4 > size:
+        return order_among(row, None)[:k]
+    if k * 4 > size // BLOCK:
+        least = np.partition(row, size - k)[size - k]
+        found = np.flatnonzero(row >= least)
+    else:
+        found = _reachable(row, k)
+    return order_among(row[found], found)[:k]
+
+
+def _reachable(row: Row, k: int) -> Ids:
+    """Positions that can belong to the top k: few, ascending, and all of the top k among them.
+
+    At least k entries reach the k-th largest block maximum, so the top k lie among the entries
+    that do, and those only in blocks whose maximum does.
+    """
+    whole = len(row) // BLOCK
+    blocks = row[: whole * BLOCK].reshape(whole, BLOCK)
+    maxima = blocks.max(axis=1)
+    least = np.partition(maxima, whole - k)[whole - k]
+    hot = np.flatnonzero(maxima >= least)
+    block, column = np.nonzero(blocks[hot] >= least)
+    rest = whole * BLOCK + np.flatnonzero(row[whole * BLOCK :] >= least)
+    return np.concatenate([hot[block] * BLOCK + column, rest])
+
+
+def rank_of(logits: NDArray[np.floating], token_id: int) -> int:
+    """Place of an id in ``order(logits)``; 1 = likeliest. Raises IndexError outside the row."""
+    row = checked_row(logits)
+    refuse_id(token_id, len(row))
+    return rank_within(row, token_id)
+
+
+def refuse_id(token_id: int, size: int) -> None:
+    """Raise IndexError unless the id is one of ``range(size)``."""
+    if not 0 <= token_id < size:
+        raise IndexError(f"Id {token_id} is outside the vocabulary of {size} tokens.")
+
+
+def rank_within(row: Row, token_id: int) -> int:
+    """``rank_of`` without the checks."""
+    value = row[token_id]
+    return int(np.count_nonzero(row > value) + np.count_nonzero(row[:token_id] == value)) + 1
