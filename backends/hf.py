@@ -1,13 +1,14 @@
 """The backend for Hugging Face folders: transformers on PyTorch.
 
 ``header_hash`` of its models is the SHA-256 over config.json, the tokenizer file and the headers of
-the safetensors files, in this order.
+the safetensors files, in this order; of a GGUF, over everything in front of the tensor data.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ from logitscope.backends.base import (
     PassStats,
     Watch,
 )
-from logitscope.backends.hf_files import ModelFolder, inspect_folder
+from logitscope.backends.hf_files import inspect_folder
+from logitscope.backends.hf_gguf import load_gguf
 from logitscope.backends.hf_load import (
     LoadedParts,
     describe_device,
@@ -52,16 +54,19 @@ CONTEXT_MEMORY_SHARE = 0.8
 
 
 def load(path: Path, options: LoadOptions, watch: Watch = UNWATCHED) -> HfBackend:
-    """Load a folder with config.json, tokenizer and safetensors.
+    """Load a folder with config.json, tokenizer and safetensors, or (slowly) a GGUF file.
 
     Raises ModelFileError, MissingBackend, NotEnoughMemory, BackendError, Cancelled."""
-    folder = inspect_folder(path)
+    is_gguf = path.suffix.lower() == ".gguf" and path.is_file()
+    folder = None if is_gguf else inspect_folder(path)
     watch.check()
     libraries = import_libraries()
-    threads = options.threads or psutil.cpu_count(logical=False) or 1
-    libraries.torch.set_num_threads(threads)
-    parts = load_parts(libraries, folder, options, watch)
-    backend = HfBackend(libraries.torch, parts, folder, options)
+    libraries.torch.set_num_threads(options.threads or psutil.cpu_count(logical=False) or 1)
+    if folder is None:
+        parts = load_gguf(libraries, path, options, watch)
+    else:
+        parts = load_parts(libraries, folder, options, watch)
+    backend = HfBackend(libraries.torch, parts, options)
     watch.report(1000, 1000)
     return backend
 
@@ -69,31 +74,19 @@ def load(path: Path, options: LoadOptions, watch: Watch = UNWATCHED) -> HfBacken
 class HfBackend:
     """A causal language model of transformers behind the border of ``base.Backend``."""
 
-    def __init__(
-        self, torch: Any, parts: LoadedParts, folder: ModelFolder, options: LoadOptions
-    ) -> None:
+    def __init__(self, torch: Any, parts: LoadedParts, options: LoadOptions) -> None:
         self._torch = torch
         self._tokenizer = parts.tokenizer
         self._budget = options.score_budget_bytes
-        self._sequence = CachedSequence(torch, parts.model)
         self._stats = PassStats(0, 0, 0.0)
         special = special_ids(parts.tokenizer, parts.model)
-        n_vocab = self._first_pass(special, folder)
+        self._sequence, n_vocab = _first_pass(torch, parts, special.bos or 0)
         self._vocabulary, notes = read_vocabulary(
             parts.tokenizer.backend_tokenizer, n_vocab, special
         )
-        self._info = describe_model(torch, parts, folder, options, self._sequence, notes, n_vocab)
+        facts = describe_model(torch, parts, options, self._sequence)
+        self._info = replace(facts, n_vocab=n_vocab, notes=(*notes, *facts.notes))
         self._sequence.reset()
-
-    def _first_pass(self, special: SpecialIds, folder: ModelFolder) -> int:
-        """Run one token through the model: it must give finite logits. Returns their number."""
-        row = self._sequence.rows([special.bos or 0], 1, UNWATCHED)
-        if not np.isfinite(row).all():
-            raise ModelFileError(
-                f"{folder.path.name} gives logits that are not finite numbers: its weights are "
-                "damaged, download them again."
-            )
-        return int(row.shape[1])
 
     @property
     def info(self) -> ModelInfo:
@@ -133,19 +126,20 @@ class HfBackend:
         template = chat_template(self._tokenizer)
         if template is None:
             raise BackendError(f"{self._info.name} has no chat template: use plain text.")
-        return render(
+        text: str = render(
             template,
             messages,
             add_generation_prompt=add_generation_prompt,
             bos_token=self._tokenizer.bos_token or "",
             eos_token=self._tokenizer.eos_token or "",
         )
+        return text
 
     def next_logits(self, ids: Sequence[int], watch: Watch = UNWATCHED) -> NDArray[np.float32]:
         """See ``base.Backend``."""
         self._check_ids(ids)
         started = time.perf_counter()
-        row = self._rows(ids, 1, watch)[0].copy()
+        row: NDArray[np.float32] = self._rows(ids, 1, watch)[0].copy()
         evaluated = self._sequence.evaluated
         self._stats = PassStats(len(ids) - evaluated, evaluated, time.perf_counter() - started)
         return row
@@ -170,7 +164,6 @@ class HfBackend:
     def close(self) -> None:
         """Free weights and caches; twice is harmless."""
         self._sequence.close()
-        del self._sequence, self._tokenizer
 
     def _rows(self, ids: Sequence[int], count: int, watch: Watch) -> NDArray[np.float32]:
         try:
@@ -180,8 +173,8 @@ class HfBackend:
                 raise
             self._sequence.reset()
             raise NotEnoughMemory(
-                f"The memory did not suffice for {len(ids)} tokens: shorten the text or close other "
-                "programs.",
+                f"The memory did not suffice for {len(ids)} tokens: shorten the text or close "
+                "other programs.",
                 str(error),
             ) from error
 
@@ -195,6 +188,27 @@ class HfBackend:
                 f"The text has {len(ids)} tokens, but {self._info.name} holds only "
                 f"{self._info.context_length}: shorten it."
             )
+
+
+def _first_pass(torch: Any, parts: LoadedParts, bos: int) -> tuple[CachedSequence, int]:
+    """A sequence that is known to work, and the number of logits a row. Raises ModelFileError."""
+    try:
+        sequence = CachedSequence(torch, parts.model)
+        row = sequence.settle(bos)
+    except ModelFileError:
+        raise
+    except Exception as error:
+        raise ModelFileError(
+            f"transformers cannot run {parts.identity.name} ({type(parts.model).__name__}): update "
+            "transformers or choose another model.",
+            f"{type(error).__name__}: {error}",
+        ) from error
+    if not np.isfinite(row).all():
+        raise ModelFileError(
+            f"{parts.identity.name} gives logits that are not finite numbers: its weights are "
+            "damaged, download them again."
+        )
+    return sequence, len(row)
 
 
 def special_ids(tokenizer: Any, model: Any) -> SpecialIds:
@@ -217,8 +231,7 @@ def chat_template(tokenizer: Any) -> str | None:
 
 def trained_context(config: Any) -> int | None:
     """The longest text of the training as the configuration states it."""
-    text_config = config.get_text_config(decoder=True)
-    values = (getattr(text_config, key, None) for key in CONTEXT_KEYS)
+    values = (getattr(config, key, None) for key in CONTEXT_KEYS)
     return next((v for v in values if isinstance(v, int) and 0 < v < 1 << 31), None)
 
 
@@ -239,44 +252,45 @@ def choose_context(
 
 
 def describe_model(
-    torch: Any,
-    parts: LoadedParts,
-    folder: ModelFolder,
-    options: LoadOptions,
-    sequence: CachedSequence,
-    vocabulary_notes: Sequence[str],
-    n_vocab: int,
+    torch: Any, parts: LoadedParts, options: LoadOptions, sequence: CachedSequence
 ) -> ModelInfo:
     """Fill ModelInfo from the loaded weights and the cache of a first pass."""
-    model, config = parts.model, parts.model.config
+    model, identity = parts.model, parts.identity
+    text_config = model.config.get_text_config(decoder=True)
     weights = list(model.parameters())
     dtype = str(weights[0].dtype).removeprefix("torch.")
-    trained = trained_context(config)
+    trained = trained_context(text_config)
     context, notes = choose_context(
         trained, options.context_length, sequence.bytes_per_token, free_memory(torch, parts.device)
     )
-    if folder.stored_dtype != dtype:
-        notes.append(f"The weights are stored as {folder.stored_dtype} and computed in {dtype}.")
+    if identity.stored_as != dtype:
+        notes.append(f"The weights are stored as {identity.stored_as} and computed in {dtype}.")
     return ModelInfo(
-        name=folder.path.resolve().name,
-        path=str(folder.path),
+        name=identity.name,
+        path=str(identity.path),
         backend="hf",
-        architecture=str(config.model_type),
+        architecture=str(model.config.model_type),
         parameters=sum(weight.numel() for weight in weights),
         quantization=dtype,
-        n_vocab=n_vocab,
+        n_vocab=0,
         context_length=context,
         trained_context_length=trained,
         weight_bytes=sum(weight.numel() * weight.element_size() for weight in weights),
         kv_bytes_per_token=sequence.bytes_per_token,
         device=describe_device(torch, parts.device),
         has_chat_template=chat_template(parts.tokenizer) is not None,
-        tied_embeddings=bool(getattr(config.get_text_config(), "tie_word_embeddings", False)),
-        header_hash=folder.header_hash,
+        tied_embeddings=_is_tied(model),
+        header_hash=identity.header_hash,
         capabilities=Capabilities(
-            prefix_reuse=sequence.can_be_cut,
-            hidden_state=False,
-            offload=not parts.device.startswith("cpu"),
+            prefix_reuse=sequence.can_be_cut, offload=not parts.device.startswith("cpu")
         ),
-        notes=(*vocabulary_notes, *notes),
+        notes=tuple(notes),
     )
+
+
+def _is_tied(model: Any) -> bool | None:
+    """Whether the output head is the embedding table itself; None where there is no such pair."""
+    head, table = model.get_output_embeddings(), model.get_input_embeddings()
+    if head is None or table is None:
+        return None
+    return bool(head.weight.data_ptr() == table.weight.data_ptr())

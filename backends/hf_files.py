@@ -186,7 +186,7 @@ def _read_object(path: Path, digest: Any = None) -> dict[str, Any]:
 def _check_configuration(path: Path, config: dict[str, Any]) -> None:
     if not isinstance(config.get("model_type"), str):
         raise ModelFileError(
-            f"config.json in {path} names no model_type: it does not belong to a transformers model."
+            f"config.json in {path} names no model_type: it belongs to no transformers model."
         )
     if (path / "modules.json").exists():
         raise ModelFileError(

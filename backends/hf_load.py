@@ -69,7 +69,7 @@ def import_libraries() -> Libraries:
 
 
 def choose_device(torch: Any, wanted: str | None) -> str:
-    """``cuda``, then ``mps``, then ``cpu``. Raises BackendError where the wanted one is not there."""
+    """``cuda``, then ``mps``, then ``cpu``. Raises BackendError for one that is not there."""
     present = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if wanted is None:
         return next((name for name, there in present.items() if there), "cpu")
@@ -99,19 +99,15 @@ def free_memory(torch: Any, device: str) -> int:
     return int(psutil.virtual_memory().available)
 
 
-def check_memory(folder: ModelFolder, item_size: int, device: str, free: int) -> None:
-    """Raise NotEnoughMemory where the weights cannot fit, with both numbers."""
-    needed = int(folder.bytes_as(item_size) * MEMORY_MARGIN)
-    if needed <= free:
-        return
-    reason = ""
-    if item_size == 4 and folder.stored_dtype in {"bfloat16", "float16"}:
-        reason = f" (float32 on the CPU takes twice the {folder.stored_dtype} of the files)"
-    raise NotEnoughMemory(
-        f"{folder.path.name} needs about {needed / 1e9:.1f} GB{reason}, but only {free / 1e9:.1f} "
-        f"GB are free on {device}: close other programs, or choose a smaller model or a quantized "
-        "GGUF of it."
-    )
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What is known of a model from its files."""
+
+    name: str
+    path: Path
+    stored_as: str
+    """The format of most weights in the files, such as ``bfloat16`` or ``Q4_K_M``."""
+    header_hash: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +117,22 @@ class LoadedParts:
     model: Any
     tokenizer: Any
     device: str
+    identity: Identity
+
+
+def check_memory(identity: Identity, weight_bytes: int, device: str, free: int) -> None:
+    """Raise NotEnoughMemory where the weights cannot fit, with both numbers."""
+    needed = int(weight_bytes * MEMORY_MARGIN)
+    if needed <= free:
+        return
+    reason = ""
+    if device == "cpu" and identity.stored_as in {"bfloat16", "float16"}:
+        reason = f" (float32 on the CPU takes twice the {identity.stored_as} of the files)"
+    raise NotEnoughMemory(
+        f"{identity.name} needs about {needed / 1e9:.1f} GB{reason}, but only {free / 1e9:.1f} "
+        f"GB are free on {device}: close other programs, or choose a smaller model or a quantized "
+        "GGUF of it."
+    )
 
 
 def load_parts(
@@ -133,15 +145,26 @@ def load_parts(
     config = read_config(libraries.transformers, folder)
     device = choose_device(torch, options.device)
     dtype = torch.float32 if device == "cpu" else torch.bfloat16
-    check_memory(folder, dtype.itemsize, device, free_memory(torch, device))
+    identity = Identity(
+        folder.path.resolve().name, folder.path, folder.stored_dtype, folder.header_hash
+    )
+    needed = folder.bytes_as(dtype.itemsize)
+    check_memory(identity, needed, device, free_memory(torch, device))
     watch.check()
     watch.report(50, 1000)
     tokenizer = load_tokenizer(libraries.transformers, folder.path)
     watch.check()
     watch.report(WEIGHTS_FROM, 1000)
-    model = load_weights(libraries, folder.path, config, dtype, watch)
+    model = from_pretrained(
+        libraries, folder.path, watch, config=config, dtype=dtype, **place(device), **LOCAL_ONLY
+    )
     watch.check()
-    return LoadedParts(model.to(device).eval(), tokenizer, device)
+    return LoadedParts(model.eval(), tokenizer, device, identity)
+
+
+def place(device: str) -> dict[str, Any]:
+    """Arguments that send each weight to a GPU as it is read, without a copy of all in between."""
+    return {} if device == "cpu" else {"device_map": {"": device}}
 
 
 def read_config(transformers: Any, folder: ModelFolder) -> Any:
@@ -161,8 +184,8 @@ def read_config(transformers: Any, folder: ModelFolder) -> Any:
     layers = getattr(config.get_text_config(decoder=True), "num_hidden_layers", 0)
     if isinstance(layers, int) and layers > len(folder.tensors):
         raise ModelFileError(
-            f"config.json in {folder.path} asks for {layers} layers, but the weight files hold only "
-            f"{len(folder.tensors)} tensors: download the folder again."
+            f"config.json in {folder.path} asks for {layers} layers, but the weight files hold "
+            f"only {len(folder.tensors)} tensors: download the folder again."
         )
     return config
 
@@ -183,8 +206,8 @@ def _unknown_architecture(transformers: Any, folder: ModelFolder) -> str:
 def _check_is_causal(transformers: Any, folder: ModelFolder, config: Any) -> None:
     if getattr(config, "is_encoder_decoder", False):
         raise ModelFileError(
-            f"{folder.path.name} is an encoder-decoder model ({config.model_type}): Logitscope reads "
-            "decoder-only language models."
+            f"{folder.path.name} is an encoder-decoder model ({config.model_type}): Logitscope "
+            "reads decoder-only language models."
         )
     names = transformers.models.auto.modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
     causal = names.get(config.model_type)
@@ -222,25 +245,25 @@ def load_tokenizer(transformers: Any, path: Path) -> Any:
             f"{path} has no tokenizer.json, and its older tokenizer cannot be converted: download "
             "tokenizer.json into the folder."
         )
+    return without_limits(tokenizer)
+
+
+def without_limits(tokenizer: Any) -> Any:
+    """The tokenizer with the truncation and padding of its file switched off."""
     tokenizer.backend_tokenizer.no_truncation()
     tokenizer.backend_tokenizer.no_padding()
     return tokenizer
 
 
-def load_weights(libraries: Libraries, path: Path, config: Any, dtype: Any, watch: Watch) -> Any:
-    """The model in CPU memory (the caller moves it). Raises ModelFileError, NotEnoughMemory.
+def from_pretrained(libraries: Libraries, path: Path, watch: Watch, **arguments: Any) -> Any:
+    """The model with the weights of its files. Raises ModelFileError, NotEnoughMemory, Cancelled.
 
     transformers fills weights that the files lack with random numbers; here that is an error."""
     transformers = libraries.transformers
     with _weights_progress(transformers, watch), quiet():
         try:
             model, loading = transformers.AutoModelForCausalLM.from_pretrained(
-                path,
-                config=config,
-                dtype=dtype,
-                use_safetensors=True,
-                output_loading_info=True,
-                **LOCAL_ONLY,
+                path, use_safetensors=True, output_loading_info=True, **arguments
             )
         except Cancelled:
             raise
@@ -248,11 +271,10 @@ def load_weights(libraries: Libraries, path: Path, config: Any, dtype: Any, watc
             raise _load_failure(libraries, path, error) from error
     lacking = sorted(loading["missing_keys"]) + sorted(str(k) for k in loading["mismatched_keys"])
     if lacking:
+        more = f" and {len(lacking) - 1} more tensors" if len(lacking) > 1 else ""
         raise ModelFileError(
-            f"The weight files in {path} lack {lacking[0]}"
-            f"{f' and {len(lacking) - 1} more tensors' if len(lacking) > 1 else ''} of "
-            f"{type(model).__name__}: it is not a whole causal language model, download it again or "
-            "choose another.",
+            f"The weight files in {path} lack {lacking[0]}{more} of {type(model).__name__}: this "
+            "is not a whole causal language model, download it again or choose another.",
             "\n".join(lacking),
         )
     return model

@@ -221,4 +221,4 @@ def _notes(
     known = [i for i in ids if i < len(vocabulary)]
     expected = (b" " if vocabulary.adds_space else b"") + PROOF_TEXT.encode()
     if not exact or (not changing and vocabulary.text_bytes(known) != expected):
-        yield "The bytes of this tokenizer's tokens are a best guess: its pieces do not join to the text."
+        yield "The bytes of the tokens are a best guess: their pieces do not join to the text."

@@ -59,6 +59,10 @@ def byte_level_tokenizer(size: int = 1000) -> Any:
     )
 
 
+ALPHABET = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFTW0123456789 .,;:!?'()=▁天空的نе")
+"""What the sentencepiece-like tokenizers spell themselves; the rest goes byte by byte."""
+
+
 def sentencepiece_tokenizer(size: int = 900, *, prefix_space: bool = True) -> Any:
     """A BPE with ``▁`` and byte fallback, described as the tokenizers of Llama 2 and Gemma are.
 
@@ -76,7 +80,8 @@ def sentencepiece_tokenizer(size: int = 900, *, prefix_space: bool = True) -> An
         vocab_size=size,
         special_tokens=["<unk>", BOS, EOS, *bytes_of_fallback],
         show_progress=False,
-        limit_alphabet=60,
+        initial_alphabet=sorted(ALPHABET),
+        limit_alphabet=len(ALPHABET),
         max_token_length=8,
     )
     tokenizer.train_from_iterator(SCRIPTS.splitlines() * 3, trainer)
