@@ -1,0 +1,184 @@
+"""What a model's files say, as small plain data, and the memory the model will need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from logitscope.backends.base import ModelFileError
+from logitscope.backends.gguf_header import GgufHeader, read_header
+from logitscope.backends.hf_files import ModelFolder, inspect_folder
+
+CACHE_BYTES = {"f32": 4.0, "f16": 2.0, "bf16": 2.0, "q8_0": 34 / 32}
+"""Bytes of one cached key or value element."""
+BATCH_ROWS = 512
+"""llama.cpp keeps room for one float32 row of logits for each token of a batch."""
+FIXED_BYTES = 128 << 20
+"""Interpreter, libraries, vocabulary tables, graph."""
+_GENERATING = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderSummary:
+    """None (or 0, or "") where the files do not say."""
+
+    path: str
+    format: str
+    """``GGUF 3``, ``Hugging Face``."""
+    name: str
+    architecture: str
+    parameters: int
+    quantization: str
+    n_vocab: int | None
+    context_length: int | None
+    """Tokens the model was trained for."""
+    block_count: int | None
+    embedding_length: int | None
+    head_count: int | None
+    kv_head_count: int | None
+    """Key and value heads of a block; the largest where blocks differ."""
+    kv_elements_per_token: int
+    """Cached elements a token, all blocks and full attention: an upper bound."""
+    weight_bytes: int
+    """Memory of the weights as they are loaded on a CPU: float32 for a Hugging Face folder."""
+    file_bytes: int
+    files: int
+    has_chat_template: bool
+    tied_embeddings: bool
+    header_hash: str
+    refusal: str = ""
+    """One sentence where the files are whole but hold no model that predicts a next token."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEstimate:
+    """Bytes, for one context length and cache type. Errs on the large side."""
+
+    weights: int
+    kv_cache: int
+    buffers: int
+
+    @property
+    def total(self) -> int:
+        return self.weights + self.kv_cache + self.buffers
+
+
+def estimate_memory(
+    summary: HeaderSummary, context: int, cache_type: str = "f16"
+) -> MemoryEstimate:
+    """Memory of the model process with room for ``context`` tokens.
+
+    Raises KeyError for a cache type that is not in CACHE_BYTES.
+    """
+    return MemoryEstimate(
+        weights=summary.weight_bytes,
+        kv_cache=round(context * summary.kv_elements_per_token * CACHE_BYTES[cache_type]),
+        buffers=FIXED_BYTES + 4 * BATCH_ROWS * (summary.n_vocab or 0),
+    )
+
+
+def summarize(path: Path) -> HeaderSummary:
+    """Read the header of a GGUF file or a model folder in this process. Raises ModelFileError."""
+    return _of_folder(inspect_folder(path)) if path.is_dir() else _of_gguf(read_header(path))
+
+
+def _of_gguf(header: GgufHeader) -> HeaderSummary:
+    try:
+        header.require_language_model()
+        refusal = ""
+    except ModelFileError as error:
+        refusal = str(error)
+    return HeaderSummary(
+        path=str(header.path),
+        format=f"GGUF {header.version}",
+        name=header.name,
+        architecture=header.architecture,
+        parameters=header.parameters,
+        quantization=header.quantization,
+        n_vocab=header.n_vocab,
+        context_length=header.context_length,
+        block_count=header.block_count,
+        embedding_length=header.embedding_length,
+        head_count=max(header.head_counts, default=None),
+        kv_head_count=max(header.kv_head_counts, default=None),
+        kv_elements_per_token=_gguf_kv_elements(header),
+        weight_bytes=header.tensor_bytes,
+        file_bytes=header.file_bytes,
+        files=len(header.shards),
+        has_chat_template=header.has_chat_template,
+        tied_embeddings=header.tied_embeddings,
+        header_hash=header.header_sha256,
+        refusal=refusal,
+    )
+
+
+def _gguf_kv_elements(header: GgufHeader) -> int:
+    blocks, heads = header.block_count or 0, header.kv_head_counts
+    queries = max(header.head_counts, default=0)
+    width = (header.embedding_length or 0) // queries if queries else 0
+    key = header.number("attention.key_length") or width
+    value = header.number("attention.value_length") or width
+    total_heads = sum(heads) if len(heads) > 1 else blocks * max(heads, default=0)
+    return max(total_heads, 0) * (key + value)
+
+
+def _of_folder(folder: ModelFolder) -> HeaderSummary:
+    config = folder.config
+    inner = config.get("text_config")
+    text = {**config, **inner} if isinstance(inner, dict) else config
+    heads = _integer(text, "num_attention_heads", "n_head", "num_heads")
+    kv_heads = _integer(text, "num_key_value_heads") or heads
+    blocks = _integer(text, "num_hidden_layers", "n_layer", "num_layers")
+    width = _integer(text, "hidden_size", "n_embd", "d_model")
+    head_width = _integer(text, "head_dim") or ((width or 0) // heads if heads else 0)
+    files = sorted(folder.path.glob("*.safetensors"))
+    return HeaderSummary(
+        path=str(folder.path),
+        format="Hugging Face",
+        name=folder.path.name,
+        architecture=str(config.get("model_type", "")),
+        parameters=sum(tensor.n_elements for tensor in folder.tensors),
+        quantization=folder.stored_dtype,
+        n_vocab=_integer(text, "vocab_size"),
+        context_length=_integer(text, "max_position_embeddings", "n_positions", "n_ctx"),
+        block_count=blocks,
+        embedding_length=width,
+        head_count=heads,
+        kv_head_count=kv_heads,
+        kv_elements_per_token=(blocks or 0) * (kv_heads or 0) * 2 * head_width,
+        weight_bytes=folder.bytes_as(4),
+        file_bytes=sum(file.stat().st_size for file in files),
+        files=len(files),
+        has_chat_template=_folder_has_template(folder.path),
+        tied_embeddings=text.get("tie_word_embeddings") is True,
+        header_hash=folder.header_hash,
+        refusal=_folder_refusal(folder),
+    )
+
+
+def _integer(config: dict[str, Any], *keys: str) -> int | None:
+    for key in keys:
+        value = config.get(key)
+        if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 40:
+            return value
+    return None
+
+
+def _folder_has_template(path: Path) -> bool:
+    if (path / "chat_template.jinja").is_file():
+        return True
+    settings = path / "tokenizer_config.json"
+    return settings.is_file() and b'"chat_template"' in settings.read_bytes()
+
+
+def _folder_refusal(folder: ModelFolder) -> str:
+    names = folder.config.get("architectures")
+    names = [str(name) for name in names] if isinstance(names, list) else []
+    if folder.config.get("is_encoder_decoder") is True:
+        kind = "an encoder-decoder model"
+    elif names and not any(name.endswith(_GENERATING) for name in names):
+        kind = f"a model ({names[0]}) that predicts no next token"
+    else:
+        return ""
+    return f"{folder.path.name} holds {kind}: choose a text generation model"
