@@ -1,0 +1,38 @@
+"""The way back from the model process: replies whole and in order, progress not too often."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+
+from logitscope.backends.messages import Phase, Progress, Reply
+
+_PROGRESS_INTERVAL = 0.05
+"""Seconds between two progress replies: 20 a second are as many as an eye follows."""
+
+
+class Outbox:
+    """May be used from several threads."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+        self._lock = threading.Lock()
+        self._last_progress = 0.0
+
+    def send(self, reply: Reply) -> None:
+        """Send at once."""
+        with self._lock:
+            self._pipe.send(reply)
+
+    def progress(self, number: int, phase: Phase) -> Callable[[int, int], None]:
+        """A `Watch.report` that sends at most 20 replies a second."""
+
+        def report(done: int, total: int) -> None:
+            now = time.monotonic()
+            if now - self._last_progress >= _PROGRESS_INTERVAL:
+                self._last_progress = now
+                self.send(Progress(number, phase, done, total))
+
+        return report

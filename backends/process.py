@@ -1,0 +1,158 @@
+"""The model process: a spawned child that owns exactly one backend.
+
+It never imports Qt, ends itself when its parent is gone, and is expected to die at any time:
+nothing in it is needed to keep what the person has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import faulthandler
+import os
+import signal
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from multiprocessing import parent_process
+from multiprocessing.connection import Connection, wait
+
+from logitscope.backends.base import Backend, Cancelled, Watch
+from logitscope.backends.flags import Flags
+from logitscope.backends.inbox import Inbox
+from logitscope.backends.messages import Ending, Finished, Load, Loaded, Phase
+from logitscope.backends.outbox import Outbox
+from logitscope.backends.registry import open_backend
+from logitscope.backends.rows import RowRing, slots_for
+from logitscope.backends.serving import Server, failure
+
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Sent behind a raised flag: the child may just have overwritten it with a pause."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End when the current request has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Everything a child is given when it is started; can be pickled only for that."""
+
+    load: Load
+    pipe: Connection
+    log: Connection
+    flags: Flags
+    ring_name: str
+
+
+def main(start: Start) -> None:
+    """Entry point of the child; returns when it should end."""
+    _redirect_output(start.log)
+    _die_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    child = _Child(start)
+    threading.Thread(target=child.listen, name="requests", daemon=True).start()
+    child.run()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Libraries' own exit handlers have hung or crashed before; there is nothing left to save.
+    os._exit(0)
+
+
+class _Child:
+    def __init__(self, start: Start) -> None:
+        self._start = start
+        self._inbox = Inbox(start.flags)
+        self._outbox = Outbox(start.pipe)
+        self._ring: RowRing | None = None
+
+    def run(self) -> None:
+        """Load, then serve until told to stop. A load that fails ends the process."""
+        backend = self._load()
+        if backend is None or self._ring is None:
+            return
+        Server(backend, self._ring, self._start.flags, self._inbox, self._outbox).run()
+        backend.close()
+
+    def _load(self) -> Backend | None:
+        load, flags = self._start.load, self._start.flags
+        flags.busy = load.number
+        started = time.perf_counter()
+        watch = Watch(
+            is_cancelled=lambda: flags.raised(load.number),
+            report=self._outbox.progress(load.number, Phase.LOAD),
+            flag_address=flags.address(load.number),
+        )
+        try:
+            backend = open_backend(load.backend, load.path, load.options, watch)
+            slots = slots_for(backend.info.n_vocab)
+            self._ring = RowRing.create(self._start.ring_name, slots, backend.info.n_vocab)
+        except Cancelled:
+            self._outbox.send(Finished(load.number, Ending.CANCELLED))
+            return None
+        except Exception as error:
+            self._outbox.send(failure(load.number, error))
+            return None
+        self._outbox.send(
+            Loaded(
+                number=load.number,
+                info=backend.info,
+                vocabulary=backend.vocabulary,
+                shared_rows=self._start.ring_name,
+                slots=slots,
+                seconds=time.perf_counter() - started,
+            )
+        )
+        flags.busy = 0
+        return backend
+
+    def listen(self) -> None:
+        """Read requests until the parent is gone; then end at once, whatever runs."""
+        pipe = self._start.pipe
+        parent = parent_process()
+        assert parent is not None
+        with contextlib.suppress(EOFError, OSError):
+            while pipe in wait([pipe, parent.sentinel]):
+                message = pipe.recv()
+                match message:
+                    case Cancel(number):
+                        self._inbox.cancel(number)
+                    case Stop():
+                        self._inbox.put(None)
+                    case _:
+                        self._inbox.put(message)
+        if self._ring is not None:
+            self._ring.unlink()
+        os._exit(0)
+
+
+def _redirect_output(log: Connection) -> None:
+    """Let everything that anyone prints, native code too, flow to the parent's log."""
+    descriptor = log.fileno()
+    if sys.platform == "win32":
+        import msvcrt
+
+        descriptor = msvcrt.open_osfhandle(descriptor, os.O_WRONLY)
+    for target in (1, 2):
+        os.dup2(descriptor, target)
+    sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)
+    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)
+    faulthandler.enable(file=2, all_threads=True)
+
+
+def _die_with_parent() -> None:
+    """Linux: have the kernel end this process with the parent's thread that started it, even
+    while native code holds the interpreter lock. Elsewhere `_Child.listen` alone sees to it."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        parent = parent_process()
+        if parent is not None and os.getppid() != parent.pid:
+            os._exit(0)

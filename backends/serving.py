@@ -1,0 +1,197 @@
+"""Answers to requests, one at a time, from the one loaded backend."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from logitscope.backends.base import Backend, BackendError, Cancelled, PassStats, Watch
+from logitscope.backends.flags import Flags
+from logitscope.backends.generation import Generation
+from logitscope.backends.inbox import Inbox, Work
+from logitscope.backends.messages import (
+    Channel,
+    Ending,
+    Evaluate,
+    Evaluated,
+    Failed,
+    Finished,
+    Generate,
+    Phase,
+    Score,
+    Scored,
+    Tokenize,
+    Tokenized,
+)
+from logitscope.backends.outbox import Outbox
+from logitscope.backends.prompts import prompt_ids
+from logitscope.backends.rows import RowRing
+from logitscope.surprisal import token_numbers
+
+Row = NDArray[np.float32]
+
+
+def failure(number: int, error: BaseException) -> Failed:
+    """The reply for an error: the sentence of an expected one, the traceback of a bug."""
+    if isinstance(error, BackendError):
+        return Failed(number, str(error), error.detail)
+    detail = "".join(traceback.format_exception(error))
+    if isinstance(error, MemoryError):
+        sentence = "There was not enough memory for this; close other programs and try again."
+        return Failed(number, sentence, detail)
+    name = type(error).__name__
+    sentence = f"The model process met an error it did not expect ({name}: {error})."
+    return Failed(number, sentence, detail, expected=False)
+
+
+class Server:
+    """Runs every request to its closing reply.
+
+    That is Evaluated, Tokenized, Finished, or Failed; Finished(CANCELLED) for any request that
+    was asked to stop in time.
+    """
+
+    def __init__(
+        self, backend: Backend, ring: RowRing, flags: Flags, inbox: Inbox, outbox: Outbox
+    ) -> None:
+        self._backend = backend
+        self._ring = ring
+        self._flags = flags
+        self._inbox = inbox
+        self._outbox = outbox
+        self._last_ids: list[int] = []
+        self._last_row: Row | None = None
+
+    def run(self) -> None:
+        """Serve until the inbox ends."""
+        while (work := self._inbox.take()) is not None:
+            self.serve(work)
+
+    def serve(self, work: Work) -> None:
+        """Answer one request, whatever happens."""
+        before, self._flags.busy = self._flags.busy, work.number
+        try:
+            if self._flags.cancelled(work.number):
+                raise Cancelled
+            self._answer(work)
+        except Cancelled:
+            self._outbox.send(Finished(work.number, Ending.CANCELLED))
+        except Exception as error:
+            self._outbox.send(failure(work.number, error))
+        finally:
+            self._flags.busy = before
+
+    def _answer(self, work: Work) -> None:
+        match work:
+            case Evaluate():
+                self._evaluate(work)
+            case Generate():
+                self._generate(work)
+            case Score():
+                self._score(work)
+            case Tokenize():
+                ids = self._backend.tokenize(
+                    work.text, add_special=work.add_special, parse_special=work.parse_special
+                )
+                self._outbox.send(Tokenized(work.number, tuple(ids)))
+
+    def _evaluate(self, work: Evaluate) -> None:
+        started = time.perf_counter()
+        ids, rendered = prompt_ids(self._backend, work.prompt)
+        sequence = [*ids, *work.tail]
+        if not sequence:
+            raise BackendError("There is nothing to read yet: type something first.")
+        row, stats = self._row(sequence, self._watch(work.number, Phase.PREFILL))
+        self._outbox.send(
+            Evaluated(
+                number=work.number,
+                channel=work.channel,
+                prompt_ids=tuple(ids),
+                tail=work.tail,
+                rendered=rendered,
+                row=self._ring.write(row),
+                cached=stats.cached,
+                evaluated=stats.evaluated,
+                seconds=time.perf_counter() - started,
+                kv_bytes=round(len(sequence) * self._backend.info.kv_bytes_per_token),
+            )
+        )
+
+    def _generate(self, work: Generate) -> None:
+        watch = self._watch(work.number, Phase.PREFILL)
+        quiet = replace(watch, report=Watch().report)
+
+        def next_row(ids: Sequence[int]) -> Row:
+            return self._row(ids, watch if len(ids) == len(work.ids) else quiet)[0]
+
+        def between() -> None:
+            watch.check()
+            while (urgent := self._inbox.take_before(Channel.GENERATE)) is not None:
+                self.serve(urgent)
+
+        generation = Generation(
+            work,
+            self._backend.vocabulary,
+            self._backend.info.context_length,
+            self._ring,
+            self._outbox.send,
+        )
+        self._outbox.send(generation.run(next_row, between))
+
+    def _score(self, work: Score) -> None:
+        """Score until the end, or until something more urgent comes; then the rest waits."""
+        self._inbox.scoring_begins(work.number)
+        done = work.start
+        rest: Score | None = work
+        try:
+            for rows in self._backend.score(
+                work.ids, done, work.stop, self._watch(work.number, Phase.SCORE)
+            ):
+                self._scored(work, done, rows)
+                done += len(rows)
+            rest = None
+        except Cancelled:
+            rest = replace(work, start=done)
+        finally:
+            paused = self._inbox.scoring_ends(rest)
+        if rest is None:
+            self._outbox.send(Finished(work.number, Ending.DONE))
+        elif not paused:
+            raise Cancelled
+
+    def _scored(self, work: Score, start: int, rows: Row) -> None:
+        targets = np.array(work.ids[start : start + len(rows)])
+        numbers = token_numbers(rows, targets)
+        self._outbox.send(
+            Scored(
+                number=work.number,
+                start=start,
+                log_probability=numbers.log_probability,
+                rank=numbers.rank,
+                entropy=numbers.entropy,
+                logit=numbers.logit,
+                top_ids=numbers.top_ids,
+                top_log_probability=numbers.top_log_probability,
+            )
+        )
+
+    def _row(self, ids: Sequence[int], watch: Watch) -> tuple[Row, PassStats]:
+        """The row behind ids; the one asked for last is kept, since "step" asks for it again."""
+        if self._last_row is not None and self._last_ids == list(ids):
+            return self._last_row, PassStats(len(ids), 0, 0.0)
+        self._last_row = None
+        row = self._backend.next_logits(ids, watch)
+        self._last_ids, self._last_row = list(ids), row
+        return row, self._backend.last_pass
+
+    def _watch(self, number: int, phase: Phase) -> Watch:
+        return Watch(
+            is_cancelled=lambda: self._flags.raised(number),
+            report=self._outbox.progress(number, phase),
+            flag_address=self._flags.address(number),
+        )
