@@ -1,0 +1,229 @@
+"""The KV cache of one llama.cpp context: which ids lie in it, and how more get in.
+
+The cache holds up to three sequences that share their common cells. Looking at an earlier position
+or trying another branch forks: the common cells get a second owner, which copies nothing, and what
+lies behind them stays for going back.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from logitscope.backends.base import BackendError, Cancelled, Watch
+from logitscope.backends.llamacpp_lib import LOG, library, native_flag_test, never
+
+Ids = NDArray[np.int32]
+
+SEQUENCES = 3
+"""The text, a branch of it, and a look at an earlier position of either."""
+WORTH_KEEPING = 16
+"""Tokens: less is evaluated again as quickly as a fork is made."""
+FORGOTTEN_AFTER = 256
+"""Passes: what nobody went back to for so long only costs attention over its cells."""
+SECONDS_A_BATCH = 0.5
+"""Between two progress reports in a prefill."""
+SMALLEST_BATCH = 32
+
+_DECODED, _NO_SLOT, _ABORTED = 0, 1, 2
+
+
+@dataclass(slots=True, eq=False)
+class Sequence:
+    """One llama.cpp sequence; ``ids[:length]`` are the tokens whose keys and values it holds."""
+
+    number: int
+    ids: Ids
+    length: int = 0
+    used: int = 0
+    """The pass that used it last."""
+
+    def shared(self, ids: Ids, limit: int) -> int:
+        """Length of the common prefix with ``ids``, at most ``limit``."""
+        n = min(self.length, limit)
+        differs = self.ids[:n] != ids[:n]
+        first = int(differs.argmax()) if n else 0
+        return first if n and differs[first] else n
+
+
+@dataclass(slots=True, eq=False)
+class Batch:
+    """A ``llama_batch`` over numpy arrays: made once, refilled by slices."""
+
+    size: int
+    token: Ids = field(init=False)
+    position: Ids = field(init=False)
+    sequence: Ids = field(init=False)
+    output: NDArray[np.int8] = field(init=False)
+    struct: Any = field(init=False)
+    _alive: tuple[Any, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.token, self.position, self.sequence = (
+            np.zeros(self.size, dtype=np.int32) for _ in range(3)
+        )
+        self.output = np.zeros(self.size, dtype=np.int8)
+        one_sequence = np.ones(self.size, dtype=np.int32)
+        first = self.sequence.ctypes.data
+        pointers = (ctypes.c_void_p * self.size)(*range(first, first + 4 * self.size, 4))
+        self._alive = (one_sequence, pointers)
+        self.struct = library().llama_batch()
+        for name, array in (
+            ("token", self.token),
+            ("pos", self.position),
+            ("n_seq_id", one_sequence),
+            ("logits", self.output),
+        ):
+            kind = ctypes.POINTER(ctypes.c_int8 if name == "logits" else ctypes.c_int32)
+            setattr(self.struct, name, array.ctypes.data_as(kind))
+        self.struct.seq_id = ctypes.cast(pointers, ctypes.POINTER(ctypes.POINTER(ctypes.c_int32)))
+
+    def fill(self, ids: Ids, first_position: int, sequence: int, outputs: int) -> None:
+        """Put tokens in; the last ``outputs`` of them give rows of logits."""
+        n = len(ids)
+        self.token[:n] = ids
+        self.position[:n] = np.arange(first_position, first_position + n, dtype=np.int32)
+        self.sequence[:n] = sequence
+        self.output[:n] = 0
+        self.output[n - outputs : n] = 1
+        self.struct.n_tokens = n
+
+
+class KvCache:
+    """Decides what is kept, and decodes. One per context; not thread-safe."""
+
+    def __init__(self, context: Any, *, capacity: int, batch: int, sequences: int) -> None:
+        """``capacity`` tokens at most in one sequence; ``batch`` tokens at most a decode."""
+        self._lib = library()
+        self._context = context
+        self._memory = self._lib.llama_get_memory(context)
+        self._sequences = [
+            Sequence(number, np.zeros(capacity, dtype=np.int32)) for number in range(sequences)
+        ]
+        self._batch = Batch(batch)
+        self._tokens_a_second = 2 * SMALLEST_BATCH / SECONDS_A_BATCH
+        self._passes = 0
+        self._watched: int | None = None
+
+    def seat(self, ids: Ids, limit: int) -> Sequence:
+        """A sequence that holds the longest cached prefix of ``ids`` up to ``limit`` and no more."""
+        self._passes += 1
+        best, shared = self._closest(ids, limit)
+        lost = best.length - shared
+        if lost >= WORTH_KEEPING and (shared >= WORTH_KEEPING or shared == limit):
+            best = self._fork(best, shared) or best
+        best.used = self._passes
+        if best.length > shared:
+            self._cut(best, shared)
+        self._forget(best)
+        return best
+
+    def extend(self, sequence: Sequence, ids: Ids, outputs: int, watch: Watch) -> None:
+        """Decode one batch of ``ids`` behind the sequence; the last ``outputs`` give rows.
+
+        Raises Cancelled or BackendError, after either of which the cache is as before.
+        """
+        watch.check()
+        self._batch.fill(ids, sequence.length, sequence.number, outputs)
+        self._arm(watch, len(ids))
+        begun = time.perf_counter()
+        status = self._lib.llama_decode(self._context, self._batch.struct)
+        while status == _NO_SLOT and self._make_room(sequence):
+            status = self._lib.llama_decode(self._context, self._batch.struct)
+        if status != _DECODED:
+            self._undo(sequence, status, watch)
+        end = sequence.length + len(ids)
+        sequence.ids[sequence.length : end] = ids
+        sequence.length = end
+        if len(ids) >= SMALLEST_BATCH:
+            self._tokens_a_second = len(ids) / max(time.perf_counter() - begun, 1e-6)
+
+    def prefill(self, sequence: Sequence, ids: Ids, outputs: int, watch: Watch) -> None:
+        """Decode ``ids`` from where the sequence ends, reporting a few times a second."""
+        first, total = sequence.length, len(ids) - sequence.length
+        while sequence.length < len(ids):
+            pace = int(self._tokens_a_second * SECONDS_A_BATCH)
+            step = max(SMALLEST_BATCH, min(pace, self._batch.size))
+            end = min(sequence.length + min(step, self._batch.size), len(ids))
+            self.extend(
+                sequence, ids[sequence.length : end], outputs if end == len(ids) else 0, watch
+            )
+            if total > 1:
+                watch.report(sequence.length - first, total)
+
+    def settle(self, active: Sequence) -> None:
+        """Drop every sequence that ``active`` contains."""
+        for other in self._sequences:
+            if other is not active and 0 < other.length <= active.length:
+                if other.shared(active.ids, other.length) == other.length:
+                    self._cut(other, 0)
+
+    def _closest(self, ids: Ids, limit: int) -> tuple[Sequence, int]:
+        """The sequence with the longest common prefix; of equals, the one that loses least."""
+        found = [(sequence.shared(ids, limit), sequence) for sequence in self._sequences]
+        shared, best = max(found, key=lambda pair: (pair[0], pair[0] - pair[1].length))
+        return best, shared
+
+    def _fork(self, source: Sequence, shared: int) -> Sequence | None:
+        others = [s for s in self._sequences if s is not source]
+        if not others:
+            return None
+        target = min(others, key=lambda s: (s.length > 0, s.used))
+        self._cut(target, 0)
+        if shared:
+            self._lib.llama_memory_seq_cp(self._memory, source.number, target.number, 0, shared)
+        target.ids[:shared] = source.ids[:shared]
+        target.length = shared
+        return target
+
+    def _cut(self, sequence: Sequence, length: int) -> None:
+        """Shorten; to nothing where the model's memory cannot be cut in the middle."""
+        remove = self._lib.llama_memory_seq_rm
+        if length == 0 or not remove(self._memory, sequence.number, length, -1):
+            remove(self._memory, sequence.number, -1, -1)
+            length = 0
+        sequence.length = length
+
+    def _forget(self, active: Sequence) -> None:
+        for other in self._sequences:
+            if other.length and other.used < self._passes - FORGOTTEN_AFTER and other is not active:
+                self._cut(other, 0)
+
+    def _make_room(self, active: Sequence) -> bool:
+        """Drop the sequence that was not used for longest; False if there is none to drop."""
+        others = [s for s in self._sequences if s is not active and s.length]
+        if not others:
+            return False
+        self._cut(min(others, key=lambda s: s.used), 0)
+        return True
+
+    def _undo(self, sequence: Sequence, status: int, watch: Watch) -> None:
+        """Take out what a failed decode may have written, and raise."""
+        self._cut(sequence, sequence.length)
+        if status == _ABORTED:
+            watch.check()
+            raise Cancelled
+        reason = LOG.reason() or f"llama_decode returned {status}"
+        raise BackendError(
+            f"The model could not evaluate the text: {reason}. Load the model again, with a"
+            " shorter context if memory is short.",
+            "\n".join(LOG.lines()[-20:]),
+        )
+
+    def _arm(self, watch: Watch, tokens: int) -> None:
+        """Let llama.cpp look at the watch's flag between the nodes of its graph (CPU only)."""
+        if watch.flag_address == self._watched:
+            return
+        native = native_flag_test()
+        if watch.flag_address and native is not None:
+            self._lib.llama_set_abort_callback(
+                self._context, native, ctypes.c_void_p(watch.flag_address)
+            )
+        else:
+            self._lib.llama_set_abort_callback(self._context, never(), None)
+        self._watched = watch.flag_address

@@ -1,0 +1,147 @@
+"""Opening a GGUF file with llama.cpp, and saying why where it does not open."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from logitscope.backends.base import BackendError, Cancelled, ModelFileError, NotEnoughMemory, Watch
+from logitscope.backends.llamacpp_cache import SEQUENCES
+from logitscope.backends.llamacpp_lib import LOG, library, path_bytes
+from logitscope.backends.llamacpp_plan import Plan
+
+_MEMORY = re.compile(r"alloc|out of memory|memory", re.IGNORECASE)
+_DEVICE = re.compile(r"using device (\S+) \(([^)]*)\)")
+_KV_BUFFER = re.compile(r"KV buffer size = +([\d.]+) MiB")
+_GGML_TYPES = {"f32": 0, "f16": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """llama.cpp's own objects of one loaded model."""
+
+    model: Any
+    context: Any
+    vocab: Any
+    sequences: int
+    """1 where the model's memory cannot be cut back (recurrent state)."""
+    device: str
+    """Name of the GPU, or ""."""
+    kv_bytes: float
+    """Bytes of the KV cache, as llama.cpp allocated it; 0 if it did not say."""
+
+    def free(self) -> None:
+        lib = library()
+        lib.llama_free(self.context)
+        lib.llama_model_free(self.model)
+
+
+def open_native(path: Path, plan: Plan, cache_type: str, watch: Watch) -> Native:
+    """Load weights and make a context. Raises ModelFileError, NotEnoughMemory, Cancelled."""
+    lib = library()
+    LOG.clear()
+    model = _open_model(path, plan, watch)
+    try:
+        _require_decoder(path, model)
+        can_be_cut = not (lib.llama_model_is_recurrent(model) or lib.llama_model_is_hybrid(model))
+        sequences = SEQUENCES if can_be_cut else 1
+        context = _open_context(path, model, plan, cache_type, sequences)
+    except BaseException:
+        lib.llama_model_free(model)
+        raise
+    lines = LOG.lines()
+    devices = [match.expand(r"\1 \2") for match in map(_DEVICE.search, lines) if match]
+    buffers = [float(match[1]) for match in map(_KV_BUFFER.search, lines) if match]
+    return Native(
+        model=model,
+        context=context,
+        vocab=lib.llama_model_get_vocab(model),
+        sequences=sequences,
+        device=", ".join(devices) if plan.gpu_layers else "",
+        kv_bytes=sum(buffers) * 2**20,
+    )
+
+
+def _open_model(path: Path, plan: Plan, watch: Watch) -> Any:
+    lib = library()
+    told = -1
+
+    def on_progress(fraction: float, _user_data: object) -> bool:
+        nonlocal told
+        if (per_mille := int(fraction * 1000)) > told:
+            told = per_mille
+            watch.report(per_mille, 1000)
+        return not watch.is_cancelled()
+
+    parameters = lib.llama_model_default_params()
+    parameters.n_gpu_layers = plan.gpu_layers
+    # Repacked weights would be a second copy in memory, and their kernels for one token round
+    # otherwise than those for many: on Gemma 3 270M a row then changes by up to 1.1 in its logits
+    # with the size of the batch. Without them it does not change at all, and decodes as fast.
+    parameters.use_extra_bufts = False
+    parameters.progress_callback = callback = lib.llama_progress_callback(on_progress)
+    watch.check()
+    model = lib.llama_model_load_from_file(path_bytes(path), parameters)
+    del callback
+    if not model:
+        watch.check()
+        raise _failure(path)
+    return model
+
+
+def _open_context(path: Path, model: Any, plan: Plan, cache_type: str, sequences: int) -> Any:
+    lib = library()
+    parameters = lib.llama_context_default_params()
+    parameters.n_ctx = plan.context
+    parameters.n_batch = parameters.n_ubatch = plan.batch
+    parameters.n_outputs_max = plan.rows
+    parameters.n_threads = parameters.n_threads_batch = plan.threads
+    parameters.type_k = parameters.type_v = _GGML_TYPES[cache_type]
+    # Forks share cells only in a unified cache; a partial copy between separate ones aborts.
+    parameters.n_seq_max = sequences
+    parameters.kv_unified = sequences > 1
+    # Sliding-window layers keep the whole text, or no rewind would be possible.
+    parameters.swa_full = True
+    # On the CPU flash attention gains nothing here and changes the numbers (Gemma 3 270M: 0.02 in
+    # a probability); on a GPU it is what everybody runs.
+    parameters.flash_attn_type = (
+        lib.LLAMA_FLASH_ATTN_TYPE_AUTO
+        if plan.gpu_layers and cache_type != "f32"
+        else lib.LLAMA_FLASH_ATTN_TYPE_DISABLED
+    )
+    context = lib.llama_init_from_model(model, parameters)
+    if not context:
+        raise _failure(path)
+    return context
+
+
+def _require_decoder(path: Path, model: Any) -> None:
+    lib = library()
+    problem = ""
+    if not lib.llama_model_has_decoder(model) or lib.llama_model_has_encoder(model):
+        problem = "is an encoder model, which cannot continue a text by itself"
+    elif lib.llama_model_is_diffusion(model):
+        problem = "is a diffusion model, which does not predict one token after the other"
+    elif lib.llama_vocab_type(lib.llama_model_get_vocab(model)) == lib.LLAMA_VOCAB_TYPE_NONE:
+        problem = "holds no tokenizer"
+    if problem:
+        raise ModelFileError(f"{path.name} {problem}: choose a text generation model")
+
+
+def _failure(path: Path) -> BackendError:
+    """The error for what llama.cpp said last."""
+    reason = LOG.reason()
+    detail = "\n".join(LOG.lines()[-40:])
+    if _MEMORY.search(reason):
+        return NotEnoughMemory(
+            f"There is not enough memory for {path.name} ({reason}): close other programs, or"
+            " choose a shorter context or a smaller model.",
+            detail,
+        )
+    said = f" llama.cpp says: {reason}" if reason else ""
+    return ModelFileError(
+        f"{path.name} cannot be loaded.{said}" if said else f"{path.name} cannot be loaded.", detail
+    )
