@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -15,3 +17,50 @@ def gemma_path() -> Path:
     if not packaged.is_packaged_installed():
         pytest.skip("the extra `gemma` is not installed")
     return packaged.assemble()
+
+
+@pytest.fixture(scope="session")
+def tiny_hf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A random 2-layer Llama with a byte-level BPE, as a Hugging Face folder (1,008 ids)."""
+    return _tiny_models().save_byte_level(tmp_path_factory.mktemp("tiny") / "tiny-llama")
+
+
+@pytest.fixture(scope="session")
+def tiny_gguf(tiny_hf: Path) -> Path:
+    """The weights and the tokenizer of ``tiny_hf`` as an F32 GGUF."""
+    pytest.importorskip("gguf")
+    return _tiny_models().convert_to_gguf(tiny_hf, tiny_hf.parent / "tiny-llama-f32.gguf")
+
+
+@pytest.fixture(scope="session")
+def tiny_hf_other(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Another seed, and the tokens of a smaller vocabulary (812 ids)."""
+    folder = tmp_path_factory.mktemp("other") / "tiny-llama-other"
+    return _tiny_models().save_byte_level(folder, seed=1, n_vocab=812, tokenizer_size=800)
+
+
+@pytest.fixture(scope="session")
+def tiny_hf_sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model of ``tiny_hf`` with its weights spread over several files."""
+    folder = tmp_path_factory.mktemp("sharded") / "tiny-llama-sharded"
+    return _tiny_models().save_byte_level(folder, max_shard_size="200KB")
+
+
+@pytest.fixture(scope="session")
+def tiny_hf_sentencepiece(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Llama with a tokenizer like Llama 2's: ``▁``, byte fallback, a space in front."""
+    folder = tmp_path_factory.mktemp("sentencepiece") / "tiny-llama2"
+    return _tiny_models().save_sentencepiece(folder, prefix_space=True)
+
+
+@pytest.fixture(scope="session")
+def tiny_hf_gemma_like(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A Llama with a tokenizer like Gemma's: ``▁``, byte fallback, no space in front."""
+    folder = tmp_path_factory.mktemp("gemma-like") / "tiny-gemma-like"
+    return _tiny_models().save_sentencepiece(folder, prefix_space=False)
+
+
+def _tiny_models() -> ModuleType:
+    pytest.importorskip("torch", reason="the extra `torch` is not installed")
+    pytest.importorskip("transformers", reason="the extra `torch` is not installed")
+    return importlib.import_module("tiny_models")

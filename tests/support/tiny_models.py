@@ -138,9 +138,36 @@ def llama(n_vocab: int, seed: int = 0, **changes: Any) -> Any:
 
 def save_folder(path: Path, model: Any, tokenizer: Any, **options: Any) -> Path:
     """Write model and tokenizer as a Hugging Face folder."""
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
     model.save_pretrained(path, **options)
     tokenizer.save_pretrained(path)
     return path
+
+
+def save_byte_level(
+    path: Path, *, seed: int = 0, n_vocab: int = 1008, tokenizer_size: int = 1000, **options: Any
+) -> Path:
+    """A Llama with a byte-level BPE. Some ids at the end have weights but no token, as in Qwen."""
+    model = llama(n_vocab, seed)
+    return save_folder(path, model, byte_level_tokenizer(tokenizer_size), **options)
+
+
+def save_sentencepiece(path: Path, *, prefix_space: bool) -> Path:
+    """A Llama with a tokenizer of ``▁`` and byte fallback."""
+    tokenizer = sentencepiece_tokenizer(prefix_space=prefix_space)
+    model = llama(len(tokenizer), seed=2, bos_token_id=1, eos_token_id=2)
+    return save_folder(path, model, tokenizer)
+
+
+def convert_to_gguf(folder: Path, path: Path) -> Path:
+    """Write the model of a folder made by ``save_byte_level`` as an F32 GGUF."""
+    from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+
+    model = LlamaForCausalLM.from_pretrained(folder, local_files_only=True)
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
+    return write_gguf(path, model, tokenizer)
 
 
 def write_gguf(path: Path, model: Any, tokenizer: Any) -> Path:
