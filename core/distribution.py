@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from logitscope.comparison import biggest_movers, jensen_shannon, kl
+from logitscope.exponentials import exponents, weighted_surprise, weights_of
 from logitscope.ranking import (
     Ids,
     Row,
@@ -51,9 +52,6 @@ __all__ = [
 ]
 
 Vector = NDArray[np.float64]
-
-LOWEST_SHIFT = -800.0
-"""exp() of anything below -745.2 is 0 in float64; clipping there turns -inf * 0 into 0."""
 
 
 def log_sum_exp(logits: NDArray[np.floating]) -> float:
@@ -144,16 +142,14 @@ class Distribution:
         return int(self.logits.argmax())
 
     @cached_property
-    def _shifted(self) -> Vector:
-        """logits - largest: at most 0."""
-        shifted = self.logits.astype(np.float64)
-        shifted -= shifted[self.likeliest]
-        return shifted
+    def peak(self) -> float:
+        """The largest logit."""
+        return float(self.logits[self.likeliest])
 
     @cached_property
     def _weights(self) -> Vector:
-        """exp(logits - largest): 1 for the likeliest."""
-        return np.exp(self._shifted)
+        """exp(logits - peak): 1 for the likeliest."""
+        return weights_of(self.logits, self.peak)
 
     @cached_property
     def _rest(self) -> float:
@@ -167,12 +163,14 @@ class Distribution:
     @cached_property
     def log_z(self) -> float:
         """ln of the sum of exp(logits)."""
-        return float(self.logits[self.likeliest]) + math.log1p(self._rest)
+        return self.peak + math.log1p(self._rest)
 
     @cached_property
     def log_probabilities(self) -> Vector:
         """Natural logarithm of every id's probability; float64, shape (V,)."""
-        return self._shifted - math.log1p(self._rest)
+        log_probabilities = np.subtract(self.logits, np.float64(self.peak))
+        log_probabilities -= math.log1p(self._rest)
+        return log_probabilities
 
     @cached_property
     def probabilities(self) -> Vector:
@@ -182,7 +180,7 @@ class Distribution:
     @cached_property
     def entropy(self) -> float:
         """Entropy in nats."""
-        surprise = -float(np.dot(self._weights, np.maximum(self._shifted, LOWEST_SHIFT)))
+        surprise = weighted_surprise(self._weights, self.logits, self.peak)
         return math.log1p(self._rest) + surprise / (1.0 + self._rest)
 
     @cached_property
@@ -209,7 +207,11 @@ class Distribution:
 
     def log_probability(self, ids: Sequence[int] | Ids) -> Vector:
         """Log-probabilities of some ids, in nats; float64, as many as ids."""
-        return self._shifted[np.asarray(ids, dtype=np.int64)] - math.log1p(self._rest)
+        return self._lead(ids) - math.log1p(self._rest)
+
+    def _lead(self, ids: Sequence[int] | Ids) -> Vector:
+        """logits - peak of some ids: at most 0."""
+        return exponents(self.logits[np.asarray(ids, dtype=np.int64)], self.peak, 1.0)
 
     def rank(self, token_id: int) -> int:
         """Rank of one id; 1 = likeliest. Raises IndexError outside the vocabulary."""
@@ -251,14 +253,14 @@ class Distribution:
     def odds_to_top(self, ids: Sequence[int] | Ids) -> Vector:
         """How many times likelier the likeliest token is: exp(its lead); >= 1, float64."""
         with np.errstate(over="ignore"):
-            return np.exp(-self._shifted[np.asarray(ids, dtype=np.int64)])
+            return np.exp(-self._lead(ids))
 
     def softmax_of(self, token_id: int) -> Softmax:
         """The three moves of softmax with this token's numbers."""
         refuse_id(token_id, len(self))
         return Softmax(
             logit=float(self.logits[token_id]),
-            largest=float(self.logits[self.likeliest]),
+            largest=self.peak,
             exponential=float(self._weights[token_id]),
             total=1.0 + self._rest,
             probability=self.probability(token_id),

@@ -139,4 +139,6 @@ def refuse_id(token_id: int, size: int) -> None:
 def rank_within(row: Row, token_id: int) -> int:
     """``rank_of`` without the checks."""
     value = row[token_id]
-    return int(np.count_nonzero(row > value) + np.count_nonzero(row[:token_id] == value)) + 1
+    before = np.count_nonzero(row[:token_id] >= value)
+    behind = np.count_nonzero(row[token_id + 1 :] > value)
+    return int(before + behind) + 1

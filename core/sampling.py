@@ -104,7 +104,7 @@ class Shaped:
     def by_id(self) -> Vector:
         """Probability of every id, 0 where it was removed; float64, shape (V,)."""
         dense = np.zeros(self.n_vocab)
-        dense[self._final.ids()] = self._final.weights / self._final.total
+        dense[self._final.ids] = self._final.weights / self._final.total
         return dense
 
     @cached_property
@@ -113,29 +113,24 @@ class Shaped:
         return tuple(self._report(*entry) for entry in self._trail)
 
     def _report(self, stage: Stage, before: Candidates, after: Candidates) -> StageReport:
-        removed = before.count - after.count
-        mass = 0.0
-        if removed:
-            gone = ~after.mask(self.n_vocab)[before.ids()]
-            mass = float(before.weights[gone].sum()) / before.total
+        removes = before.count != after.count
         return StageReport(
             stage=stage,
             active=self.settings.is_active(stage),
             kept_before=before.count,
             kept_after=after.count,
-            removed_mass=mass,
-            cut_probability=before.probability_of_last(after) if removed else None,
+            removed_mass=before.mass_without(after) if removes else 0.0,
+            cut_probability=float(before.probabilities(after.least())[0]) if removes else None,
         )
 
     @cached_property
     def removed_by(self) -> NDArray[np.uint8]:
         """Which stage removed each id: KEPT, NEVER_POSSIBLE or one of STAGE_CODES; (V,)."""
         codes = np.full(self.n_vocab, NEVER_POSSIBLE, dtype=np.uint8)
-        codes[self._final.mask(self.n_vocab)] = KEPT
         for stage, before, after in self._trail:
             if before.count != after.count:
-                gone = before.mask(self.n_vocab) & ~after.mask(self.n_vocab)
-                codes[gone] = STAGE_CODES[stage]
+                codes[before.ids] = STAGE_CODES[stage]
+        codes[self._final.ids] = KEPT
         return codes
 
     def probability_of(self, token_id: int) -> float:

@@ -160,6 +160,8 @@ class TokenSpans:
             return False
         if len(self) - self._group_starts[-1] >= MAX_GROUP:
             return False
+        if self._tail[-1:] < b"\x80" and piece[:1] < b"\xcc":
+            return False
         open_bytes = unfinished_end(self._tail)
         if open_bytes:
             return not piece or is_open(open_bytes + piece[:1]) or is_text(open_bytes + piece[:1])
@@ -170,11 +172,12 @@ class TokenSpans:
         if self._group_starts:
             start = self._group_starts[-1]
             text = b"" if self._special[start] else b"".join(self._pieces[start:])
-            chars = self._char_starts[-1] + len(character_starts(text))
+            added = len(text) if text.isascii() else len(character_starts(text))
+            chars = self._char_starts[-1] + added
         self._group_starts.append(len(self))
         self._char_starts.append(chars)
         self._tail = b""
-        self._begins_open = self._joins_graphemes and not is_special and is_open(piece)
+        self._begins_open = self._joins_graphemes and not is_special and unfinished_end(piece) == piece != b""
 
     def _join_previous(self) -> None:
         """The first character is known now: it may belong to the character before the group."""
@@ -221,6 +224,8 @@ def _units(text: bytes) -> Iterator[bytes]:
 
 def character_starts(text: bytes) -> list[int]:
     """Byte offset of every character; a byte that is no UTF-8 counts as a character."""
+    if text.isascii():
+        return list(range(len(text)))
     sizes = [
         size
         for run in decoded(text)
