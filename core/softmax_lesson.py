@@ -1,0 +1,100 @@
+"""Softmax as three moves, with the numbers of one token, to show what changes it and what not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from logitscope.distribution import Distribution
+from logitscope.sampling import Shaped
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """The numbers of one token when ``added`` was added to every logit."""
+
+    added: float
+    logit: float
+    largest: float
+    exponential: float
+    """exp(logit - largest)."""
+    total: float
+    """Sum of the exponentials of the whole vocabulary."""
+    probability: float
+
+
+def moves(distribution: Distribution, token_id: int, added: float = 0.0) -> Moves:
+    """Softmax of ``logits + added``, computed anew in float64.
+
+    Raises IndexError for an id outside the vocabulary.
+    """
+    plain = distribution.softmax_of(token_id)
+    logits = distribution.logits.astype(np.float64) + added
+    largest = float(logits.max())
+    exponentials = np.exp(logits - largest)
+    total = float(exponentials.sum())
+    own = float(exponentials[token_id])
+    return Moves(added, plain.logit + added, largest, own, total, own / total)
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """How far a token lies behind the likeliest one."""
+
+    logits: float
+    """Logit of the likeliest minus the token's: 0 or more."""
+    factor: float
+    """exp of it: how many times as likely the likeliest is."""
+
+
+def lead(distribution: Distribution, token_id: int) -> Lead:
+    """The likeliest token's lead over this one."""
+    distance = float(distribution.logits[distribution.likeliest]) - float(
+        distribution.logits[token_id]
+    )
+    return Lead(distance, float(distribution.odds_to_top([token_id])[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class Tempered:
+    """One token at one temperature."""
+
+    temperature: float
+    probability: float
+    rank: int
+
+
+def at_temperatures(
+    distribution: Distribution, token_id: int, temperatures: tuple[float, ...]
+) -> tuple[Tempered, ...]:
+    """The token at several temperatures above 0; the ranking is counted anew at each.
+
+    It is counted on the scaled float64 logits: in float32 a high temperature could make two
+    neighbouring logits equal.
+    """
+    logits = distribution.logits.astype(np.float64)
+    found = []
+    for temperature in temperatures:
+        scaled = logits / temperature
+        scaled -= scaled.max()
+        own = scaled[token_id]
+        before = np.count_nonzero(scaled > own) + np.count_nonzero(scaled[:token_id] == own)
+        probability = math.exp(own) / float(np.exp(scaled).sum())
+        found.append(Tempered(temperature, probability, int(before) + 1))
+    return tuple(found)
+
+
+def shaped_rank(shaped: Shaped, token_id: int) -> int | None:
+    """Rank among the tokens that can be drawn, 1 = likeliest; None if it was removed."""
+    interval = shaped.interval_of(token_id)
+    if interval is None:
+        return None
+    by_id = shaped.by_id
+    own = by_id[token_id]
+    ties = by_id[:token_id] == own
+    if own == 0.0:
+        # Removed ids are 0 too; only those that were kept have a rank.
+        ties &= shaped.removed_by[:token_id] == 0
+    return int(np.count_nonzero(by_id > own) + np.count_nonzero(ties)) + 1

@@ -1,0 +1,100 @@
+"""The sampling panel: what turns the model's distribution into the one a token is drawn from."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import replace
+
+from PySide6.QtCore import QRegularExpression, Qt
+from PySide6.QtGui import QRegularExpressionValidator, QShowEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+from superqt.utils import QSignalThrottler
+
+from logitscope.gui.panels.sampling_controls import SamplingControls
+from logitscope.gui.session import Session
+from logitscope.sampling import SamplerSettings
+
+FRAME_MS = 8
+SEED_DIGITS = 19
+"""Any seed below 1e19 fits the 64 bits that the random numbers use of it."""
+NEW_SEEDS = 1_000_000
+"""New seeds are below this: short enough to be read out and typed."""
+
+
+class SamplingPanel(QWidget):
+    """Shows and changes ``session.settings``."""
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self.controls = SamplingControls(session)
+        self.controls.changed.connect(session.set_settings)
+        self._lay_out()
+        self._throttle = QSignalThrottler(parent=self)
+        self._throttle.setTimeout(FRAME_MS)
+        self._throttle.triggered.connect(self._refresh)
+        for signal in (session.row_changed, session.settings_changed, session.selection_changed):
+            signal.connect(self._throttle.throttle)
+
+    def _lay_out(self) -> None:
+        body = QWidget()
+        rows = QVBoxLayout(body)
+        rows.setContentsMargins(8, 8, 8, 8)
+        rows.setSpacing(8)
+        rows.addLayout(self._seed_row())
+        rows.addWidget(self.controls)
+        rows.addStretch(1)
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        area.setWidget(body)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(area)
+
+    def _seed_row(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        self.seed = QLineEdit()
+        pattern = QRegularExpression(rf"\d{{1,{SEED_DIGITS}}}")
+        self.seed.setValidator(QRegularExpressionValidator(pattern, self.seed))
+        self.seed.setAccessibleName(self.tr("Seed"))
+        self.seed.setToolTip(self.tr("The same seed and text give the same draws."))
+        self.seed.editingFinished.connect(self._seed_typed)
+        label = QLabel(self.tr("Seed"))
+        label.setBuddy(self.seed)
+        self.new_seed = QPushButton(self.tr("New seed"))
+        self.new_seed.clicked.connect(self._choose_seed)
+        row.addWidget(label)
+        row.addWidget(self.seed, 1)
+        row.addWidget(self.new_seed)
+        return row
+
+    def _seed_typed(self) -> None:
+        self._change(seed=int(self.seed.text()))
+
+    def _choose_seed(self) -> None:
+        self._change(seed=secrets.randbelow(NEW_SEEDS))
+
+    def _change(self, **changes: object) -> None:
+        settings: SamplerSettings = replace(self._session.settings, **changes)  # type: ignore[arg-type]
+        self._session.set_settings(settings)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._refresh()
+
+    def _refresh(self) -> None:
+        self.controls.refresh()
+        seed = str(self._session.settings.seed)
+        if self.seed.text() != seed:
+            self.seed.setText(seed)

@@ -1,0 +1,154 @@
+"""The cumulative bar of a draw: intervals of the kept tokens side by side, and where u fell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QFontMetricsF,
+    QHelpEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPolygonF,
+)
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from logitscope.gui import colors, theme
+
+MARK_HEIGHT = 8.0
+PADDING = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """One token's place on [0, 1)."""
+
+    token_id: int
+    text: str
+    low: float
+    high: float
+
+
+class DrawBar(QWidget):
+    """Intervals in order; ``rest_low`` is where those too narrow to draw begin."""
+
+    chosen = Signal(int)
+    """An interval was clicked: its token's id."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._intervals: tuple[Interval, ...] = ()
+        self._u: float | None = None
+        self._hit: int | None = None
+        self.tooltip_of: Callable[[Interval | None], str] = lambda _interval: ""
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setMouseTracking(True)
+        theme.notifier().changed.connect(self._theme_changed)
+
+    def _theme_changed(self) -> None:
+        self.updateGeometry()
+        self.update()
+
+    @property
+    def intervals(self) -> tuple[Interval, ...]:
+        return self._intervals
+
+    @property
+    def u(self) -> float | None:
+        return self._u
+
+    @property
+    def hit(self) -> int | None:
+        """Id of the token whose interval holds u."""
+        return self._hit
+
+    def set_draw(self, intervals: tuple[Interval, ...], u: float | None, hit: int | None) -> None:
+        """Show these intervals, the mark at ``u`` and the interval of the id ``hit``."""
+        self._intervals = intervals
+        self._u = u
+        self._hit = hit
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        height = QFontMetricsF(theme.token_font(-1)).height() + 8 + MARK_HEIGHT + 2
+        return QSize(240, round(height))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(120, self.sizeHint().height())
+
+    def interval_at(self, x: float) -> Interval | None:
+        """The interval drawn at a horizontal place; None where the rest is."""
+        place = x / max(1, self.width())
+        for interval in self._intervals:
+            if interval.low <= place < interval.high:
+                return interval
+        return None
+
+    # -- painting ---------------------------------------------------------------------------
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        palette = theme.palette()
+        area = QRectF(0, MARK_HEIGHT + 2, self.width(), self.height() - MARK_HEIGHT - 2)
+        painter.fillRect(area, colors.mix(palette.page, palette.tail, 0.6))
+        painter.setFont(theme.token_font(-1))
+        metrics = QFontMetricsF(painter.font())
+        for index, interval in enumerate(self._intervals):
+            self._paint_interval(painter, area, interval, index, metrics)
+        if self._u is not None:
+            self._paint_mark(painter, area, self._u)
+        painter.end()
+
+    def _paint_interval(
+        self,
+        painter: QPainter,
+        area: QRectF,
+        interval: Interval,
+        index: int,
+        metrics: QFontMetricsF,
+    ) -> None:
+        palette = theme.palette()
+        left = interval.low * area.width()
+        place = QRectF(left, area.top(), interval.high * area.width() - left, area.height())
+        is_hit = interval.token_id == self._hit
+        fill = palette.bar_shaped if is_hit else colors.mix(palette.page, palette.bar_raw, 0.55)
+        painter.fillRect(
+            place,
+            fill if index % 2 == 0 or is_hit else colors.mix(palette.page, palette.bar_raw, 0.3),
+        )
+        room = place.width() - 2 * PADDING
+        if room < metrics.averageCharWidth() * 2:
+            return
+        painter.setPen(colors.readable(palette.text, fill))
+        text = metrics.elidedText(interval.text, Qt.TextElideMode.ElideRight, room)
+        painter.drawText(place, int(Qt.AlignmentFlag.AlignCenter), text)
+
+    def _paint_mark(self, painter: QPainter, area: QRectF, u: float) -> None:
+        color = theme.palette().text
+        x = min(u * area.width(), area.width() - 1.0)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(color)
+        half = MARK_HEIGHT / 2
+        painter.drawPolygon(
+            QPolygonF([QPointF(x - half, 0), QPointF(x + half, 0), QPointF(x, MARK_HEIGHT)])
+        )
+        painter.fillRect(QRectF(x - 0.75, MARK_HEIGHT - 1, 1.5, area.bottom()), color)
+
+    # -- mouse ------------------------------------------------------------------------------
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        interval = self.interval_at(event.position().x())
+        if interval is not None:
+            self.chosen.emit(interval.token_id)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            if self._intervals:
+                text = self.tooltip_of(self.interval_at(event.pos().x()))
+                QToolTip.showText(event.globalPos(), text, self)
+            return True
+        return super().event(event)

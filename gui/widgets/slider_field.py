@@ -1,0 +1,93 @@
+"""A labelled number with a slider for the usual range and a box to type any other."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QLocale, QObject, QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import QDoubleSpinBox, QGridLayout, QLabel, QSlider
+
+SLIDER_STEPS = 1000
+"""Finer than the pixels of any slider."""
+
+
+class SliderField(QObject):
+    """Label, slider and box that share one row of a grid.
+
+    The slider covers ``low`` to ``high``; typing goes up to ``limit``. ``changed`` is emitted for
+    what the person does, never for ``set_value``.
+    """
+
+    changed = Signal(float)
+
+    def __init__(
+        self,
+        text: str,
+        low: float,
+        high: float,
+        limit: float,
+        *,
+        decimals: int = 2,
+        step: float = 0.05,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._low = low
+        self._high = high
+        self._decimals = decimals
+        self.label = QLabel(text)
+        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider.setRange(0, SLIDER_STEPS)
+        self.slider.setSingleStep(max(1, round(step / (high - low) * SLIDER_STEPS)))
+        self.slider.setPageStep(SLIDER_STEPS // 10)
+        self.slider.setAccessibleName(text)
+        self.slider.setMinimumWidth(64)
+        self.box = QDoubleSpinBox()
+        # The decimal point of the rest of the window, and of every file that settings are in.
+        self.box.setLocale(QLocale.c())
+        self.box.setRange(low, limit)
+        self.box.setDecimals(decimals)
+        self.box.setSingleStep(step)
+        # Half a number must not act: "0.8" begins with the "0" of greedy.
+        self.box.setKeyboardTracking(False)
+        self.box.setAccessibleName(text)
+        self.label.setBuddy(self.box)
+        self.slider.valueChanged.connect(self._slider_moved)
+        self.box.valueChanged.connect(self._box_changed)
+
+    def add_to(self, grid: QGridLayout, row: int) -> None:
+        grid.addWidget(self.label, row, 0)
+        grid.addWidget(self.slider, row, 1)
+        grid.addWidget(self.box, row, 2)
+
+    @property
+    def value(self) -> float:
+        return self.box.value()
+
+    def set_value(self, value: float) -> None:
+        """Show a value; the slider stands at its end for one beyond it."""
+        with QSignalBlocker(self.box):
+            self.box.setValue(value)
+        self._place_slider(value)
+
+    def set_enabled(self, is_enabled: bool) -> None:
+        for widget in (self.label, self.slider, self.box):
+            widget.setEnabled(is_enabled)
+
+    def set_tooltip(self, text: str) -> None:
+        for widget in (self.label, self.slider, self.box):
+            widget.setToolTip(text)
+
+    def _place_slider(self, value: float) -> None:
+        share = (value - self._low) / (self._high - self._low)
+        with QSignalBlocker(self.slider):
+            self.slider.setValue(round(min(1.0, max(0.0, share)) * SLIDER_STEPS))
+
+    def _slider_moved(self, step: int) -> None:
+        value = self._low + (self._high - self._low) * step / SLIDER_STEPS
+        value = round(value, self._decimals)
+        with QSignalBlocker(self.box):
+            self.box.setValue(value)
+        self.changed.emit(value)
+
+    def _box_changed(self, value: float) -> None:
+        self._place_slider(value)
+        self.changed.emit(value)
