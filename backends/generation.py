@@ -16,12 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from logitscope import sampling
 from logitscope.backends.base import Cancelled
 from logitscope.backends.messages import Ending, Finished, Generate, Stepped
 from logitscope.backends.rows import RowRing
-from logitscope.sampling import SamplerSettings
-from logitscope.steps import Draw, Origin, StepRecord
+from logitscope.sampling import Choice, SamplerSettings, Stage, draw, shape
+from logitscope.steps import Origin, StepRecord
 from logitscope.surprisal import summarise
 from logitscope.vocabulary import Vocabulary
 
@@ -32,19 +31,10 @@ _TOP = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """A token and how it was drawn."""
-
-    token_id: int
-    probability: float | None
-    draw: Draw | None
-
-
-@dataclass(frozen=True, slots=True)
 class _Made:
     position: int
     row: Row
-    choice: Chosen
+    choice: Choice
     seconds: float
 
 
@@ -118,12 +108,12 @@ class StopTexts:
         return any(text in window for text in self._texts)
 
 
-def choose(row: Row, settings: SamplerSettings, ids: Sequence[int]) -> Chosen:
+def choose(row: Row, settings: SamplerSettings, ids: Sequence[int]) -> Choice:
     """Shape the row and draw from it at position ``len(ids)``."""
-    if settings.temperature == 0:
-        return Chosen(int(row.argmax()), 1.0, None)
-    choice = sampling.draw(sampling.shape(row, settings, ids), settings.seed, len(ids))
-    return Chosen(choice.token_id, choice.probability, choice.draw)
+    if settings.greedy and not settings.is_active(Stage.PENALTIES):
+        # What the chain gives too, without its tables: one pass over the row.
+        return Choice(int(row.argmax()), 1.0, None)
+    return draw(shape(row, settings, ids), settings.seed, len(ids))
 
 
 class Generation:

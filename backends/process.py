@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import faulthandler
+import io
 import os
 import signal
 import sys
@@ -143,9 +144,14 @@ def _redirect_output(log: Connection) -> None:
         descriptor = msvcrt.open_osfhandle(descriptor, os.O_WRONLY)
     for target in (1, 2):
         os.dup2(descriptor, target)
-    sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)
-    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)
+    sys.stdout, sys.stderr = _text_to(1), _text_to(2)
     faulthandler.enable(file=2, all_threads=True)
+
+
+def _text_to(descriptor: int) -> io.TextIOWrapper:
+    """Python's own streams may be None in a program without a console."""
+    stream = io.BufferedWriter(io.FileIO(descriptor, "w", closefd=False))
+    return io.TextIOWrapper(stream, encoding="utf-8", errors="replace", line_buffering=True)
 
 
 def _die_with_parent() -> None:

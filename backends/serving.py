@@ -186,6 +186,11 @@ class Server:
             return self._last_row, PassStats(len(ids), 0, 0.0)
         self._last_row = None
         row = self._backend.next_logits(ids, watch)
+        if not np.isfinite(row.max()):
+            raise BackendError(
+                "The model gave numbers that are no logits (NaN or infinity) for this text; "
+                "its file may be damaged."
+            )
         self._last_ids, self._last_row = list(ids), row
         return row, self._backend.last_pass
 

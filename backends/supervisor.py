@@ -133,8 +133,9 @@ class Supervisor:
         with self._lock:
             self._process = None
             process.close()
+        tail = log.tail(_LOG_SECONDS)
         if not self._ending:
-            self._bury(open_numbers, exit_code, log)
+            self._bury(open_numbers, exit_code, tail)
 
     def _start_child(self, theirs: Connection, log: ProcessLog) -> BaseProcess:
         with theirs, log.writing_end() as writer:
@@ -170,14 +171,13 @@ class Supervisor:
         if not self._ending and self.requests.wanted(reply):
             self._pass_on(reply)
 
-    def _bury(self, open_numbers: list[int], exit_code: int | None, log: ProcessLog) -> None:
+    def _bury(self, open_numbers: list[int], exit_code: int | None, tail: str) -> None:
         if self._load_refused:
             for number in open_numbers:
                 self._pass_on(Failed(number, NO_MODEL))
             return
         busy = self._flags.busy
         number = busy if busy in open_numbers else 0
-        tail = log.tail(_LOG_SECONDS)
         doing = "loading" if self._ring is None else "working" if busy else "waiting"
         sentence = self._reason or death_sentence(exit_code, doing, tail)
         self._pass_on(Died(number, sentence, tail))
