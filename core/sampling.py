@@ -150,6 +150,12 @@ class Shaped:
         low = float(cumulative[place - 1]) if place else 0.0
         return low, float(cumulative[place])
 
+    def ends(self, count: int) -> Vector:
+        """Upper ends of the intervals of u that draw the ``min(count, kept)`` likeliest; each
+        interval begins where the one before ends, the first at 0.
+        """
+        return self._cumulative(count)[:count]
+
     def _cumulative(self, count: int) -> Vector:
         """Upper ends of the intervals of at least the ``min(count, kept)`` likeliest.
 
