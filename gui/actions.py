@@ -1,0 +1,181 @@
+"""Commands as records, and the QActions, menus and keys made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from typing import Protocol
+
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
+
+from logitscope.gui import icons
+from logitscope.gui.session import Session
+from logitscope.gui.settings import Settings
+from logitscope.gui.words import mark, translated
+
+CONTEXT = "Commands"
+
+
+class Menu(StrEnum):
+    """The menus, from left to right; also the headings of the overview."""
+
+    FILE = mark(CONTEXT, "&File")
+    EDIT = mark(CONTEXT, "&Edit")
+    GENERATE = mark(CONTEXT, "&Generate")
+    VIEW = mark(CONTEXT, "&View")
+    HELP = mark(CONTEXT, "&Help")
+
+
+class Shell(Protocol):
+    """What commands may use: the window, as far as they know it."""
+
+    session: Session
+    settings: Settings
+    warm_temperature: float
+    """The last temperature above 0, to which leaving greedy returns."""
+
+    def ask_for_file(self) -> None: ...
+    def ask_for_folder(self) -> None: ...
+    def ask_for_options(self) -> None: ...
+    def show_library(self) -> None: ...
+    def show_recent(self) -> None: ...
+    def show_settings(self) -> None: ...
+    def show_messages(self) -> None: ...
+    def show_commands(self) -> None: ...
+    def show_about(self) -> None: ...
+    def focus_panel(self, panel_id: str) -> None: ...
+    def toggle_panel(self, panel_id: str) -> None: ...
+    def reset_layout(self) -> None: ...
+    def toggle_full_screen(self) -> None: ...
+    def close(self) -> bool: ...
+
+
+def _always(_session: Session) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One thing the person can do."""
+
+    id: str
+    title: str
+    menu: Menu
+    shortcuts: tuple[str, ...]
+    call: Callable[[Shell], object]
+    tip: str
+    """One sentence."""
+    icon: str = ""
+    enabled: Callable[[Session], bool] = _always
+    bare_keys: tuple[str, ...] = ()
+    """Keys without Ctrl or Alt: they work wherever the widget with the focus does not use them."""
+    submenu: str = ""
+    starts_group: bool = False
+    """A line above it in the menu."""
+    repeats: bool = True
+    """Whether holding the key down goes on calling."""
+
+    @property
+    def all_keys(self) -> tuple[str, ...]:
+        return self.shortcuts + self.bare_keys
+
+
+def key_text(key: str) -> str:
+    """A key as this system writes it, such as ⌘O for ``Ctrl+O`` on a Mac."""
+    return QKeySequence(key).toString(QKeySequence.SequenceFormat.NativeText)
+
+
+class ActionSet(QObject):
+    """A QAction for every command; enabled as the session allows."""
+
+    def __init__(self, commands: Iterable[Command], shell: Shell, window: QWidget) -> None:
+        super().__init__(window)
+        self.commands = tuple(commands)
+        self._session = shell.session
+        self._actions: dict[str, QAction] = {}
+        self._bare: dict[str, QAction] = {}
+        for command in self.commands:
+            self._add(command, shell, window)
+        self._follow(shell.session)
+        self.refresh()
+
+    def __getitem__(self, command_id: str) -> QAction:
+        return self._actions[command_id]
+
+    def refresh(self) -> None:
+        """Ask every command again whether it can be used now."""
+        for command in self.commands:
+            self._actions[command.id].setEnabled(command.enabled(self._session))
+
+    def take_bare_key(self, event: QKeyEvent) -> bool:
+        """Trigger the command of a key that no widget wanted; False where there is none."""
+        action = self._bare.get(_key_of(event))
+        if action is None or not action.isEnabled():
+            return False
+        action.trigger()
+        return True
+
+    def fill(self, bar: QMenuBar) -> dict[Menu, QMenu]:
+        """Make the menus; returns them for what is not a command, such as recent files."""
+        menus: dict[Menu, QMenu] = {}
+        submenus: dict[str, QMenu] = {}
+        for command in self.commands:
+            menu = menus.get(command.menu)
+            if menu is None:
+                menu = menus[command.menu] = bar.addMenu(translated(CONTEXT, command.menu))
+            if command.starts_group and not menu.isEmpty():
+                menu.addSeparator()
+            if command.submenu:
+                parent = menu
+                menu = submenus.get(command.submenu)
+                if menu is None:
+                    menu = parent.addMenu(translated(CONTEXT, command.submenu))
+                    submenus[command.submenu] = menu
+            menu.addAction(self._actions[command.id])
+        return menus
+
+    def _add(self, command: Command, shell: Shell, window: QWidget) -> None:
+        action = QAction(translated(CONTEXT, command.title), window)
+        action.setObjectName(command.id)
+        action.setShortcuts([QKeySequence(key) for key in command.shortcuts])
+        action.setAutoRepeat(command.repeats)
+        keys = ", ".join(key_text(key) for key in command.all_keys)
+        action.setToolTip(f"{translated(CONTEXT, command.tip)}  ({keys})")
+        action.setStatusTip(translated(CONTEXT, command.tip))
+        action.triggered.connect(partial(_call, command.call, shell))
+        if command.icon:
+            action.setIcon(icons.icon(command.icon))
+            action.setIconVisibleInMenu(False)
+        window.addAction(action)
+        self._actions[command.id] = action
+        for key in command.bare_keys:
+            self._bare[QKeySequence(key).toString()] = action
+
+    def _follow(self, session: Session) -> None:
+        for signal in (
+            session.model_changed,
+            session.path_changed,
+            session.prompt_changed,
+            session.run_changed,
+            session.selection_changed,
+            session.row_changed,
+            session.undo_stack.indexChanged,
+            session.engine.activity_changed,
+        ):
+            signal.connect(self.refresh)
+
+
+def _call(function: Callable[[Shell], object], shell: Shell) -> None:
+    function(shell)
+
+
+def _key_of(event: QKeyEvent) -> str:
+    # Shift is needed to type "?" on most keyboards and the keypad flag says nothing here.
+    modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+    if event.text().isprintable() and event.text() and not event.text().isalnum():
+        modifiers &= ~Qt.KeyboardModifier.ShiftModifier
+    return QKeySequence(event.key() | modifiers.value).toString()

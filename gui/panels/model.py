@@ -1,0 +1,213 @@
+"""The bar on top: which model is loaded, what it costs, and what it is doing now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QProgressBar,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+)
+
+from logitscope.backends.messages import Phase
+from logitscope.gui import icons, theme
+from logitscope.gui.engine import IDLE, Activity
+from logitscope.gui.session import Session
+from logitscope.gui.widgets.facts import FactRow
+from logitscope.gui.widgets.status_dot import StatusDot
+
+FRAME_MS = 33
+PATIENCE_MS = 150
+"""Reading a prompt is shown only where it takes longer: typing should not make the bar blink."""
+NEARLY_FULL = 0.95
+PROGRESS_WIDTH = 96
+
+
+class ModelBar(QWidget):
+    """Shows ``session.model`` and ``session.engine.activity``."""
+
+    stop_wanted = Signal()
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._shown = IDLE
+        self.name = _name_button(self)
+        self.facts = FactRow(self)
+        self._add_facts()
+        self.dot = StatusDot(self)
+        self.doing = QLabel(self)
+        self.progress = QProgressBar(self, textVisible=False)
+        self.stop = self._stop_button()
+        self._lay_out()
+        self._frame = QTimer(self, interval=FRAME_MS, singleShot=True)
+        self._frame.timeout.connect(self._draw)
+        self._follow()
+        self._restyle()
+        self._draw()
+
+    def set_menu(self, menu: QMenu) -> None:
+        """What a click on the name opens."""
+        self.name.setMenu(menu)
+
+    # -- making -----------------------------------------------------------------------------
+
+    def _add_facts(self) -> None:
+        add = self.facts.add
+        self.quantization = add("", self.tr("How the weights are stored"), 7)
+        self.device = add("", self.tr("Where the model runs"), 4)
+        self.weights = add(self.tr("weights"), self.tr("Memory of the weights"), 2)
+        self.context = add(
+            self.tr("context"), self.tr("Tokens in use, and how many the model can hold"), 6
+        )
+        self.cache = add(
+            self.tr("KV"), self.tr("Memory of the keys and values of the tokens in use"), 3
+        )
+        self.speed = add("", self.tr("Speed of the last tokens, in the model process"), 5)
+
+    def _stop_button(self) -> QToolButton:
+        button = QToolButton(self)
+        button.setIcon(icons.icon("stop"))
+        button.setProperty("flat", True)
+        button.setToolTip(self.tr("Stop what the model is doing (Esc)"))
+        button.setAccessibleName(self.tr("Stop"))
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        button.clicked.connect(self.stop_wanted)
+        policy = button.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        button.setSizePolicy(policy)
+        return button
+
+    def _lay_out(self) -> None:
+        self.doing.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.progress.setFixedWidth(PROGRESS_WIDTH)
+        policy = QSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        policy.setRetainSizeWhenHidden(True)
+        self.progress.setSizePolicy(policy)
+        self.progress.setAccessibleName(self.tr("Progress"))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(theme.GRID, 4, theme.GRID, 4)
+        row.setSpacing(theme.GRID)
+        row.addWidget(self.name)
+        row.addSpacing(4)
+        row.addWidget(self.facts, 1)
+        row.addWidget(self.progress)
+        row.addWidget(self.doing)
+        row.addWidget(self.dot)
+        row.addWidget(self.stop)
+
+    def _follow(self) -> None:
+        session = self._session
+        session.model_changed.connect(self._draw)
+        for signal in (session.path_changed, session.cost_changed, session.run_changed):
+            signal.connect(self._soon)
+        session.engine.activity_changed.connect(self._activity_changed)
+        theme.notifier().changed.connect(self._restyle)
+
+    # -- showing ----------------------------------------------------------------------------
+
+    def _activity_changed(self, activity: Activity) -> None:
+        if activity.phase is Phase.PREFILL and self._shown.phase is None:
+            if not self._frame.isActive():
+                self._frame.start(PATIENCE_MS)
+        else:
+            self._soon()
+
+    def _soon(self) -> None:
+        if not self._frame.isActive():
+            self._frame.start(FRAME_MS)
+
+    def _restyle(self) -> None:
+        font = theme.ui_font(1)
+        font.setWeight(font.Weight.DemiBold)
+        self.name.setFont(font)
+        self.doing.setFont(theme.number_font())
+        room = self.doing.fontMetrics().horizontalAdvance(self._widest())
+        self.doing.setMinimumWidth(room + theme.GRID)
+        self.facts.fit()
+
+    def _widest(self) -> str:
+        return self.tr("Prefill {done} / {total}").format(done="00,000", total="00,000")
+
+    def _draw(self) -> None:
+        self._shown = self._session.engine.activity
+        self._draw_model()
+        self._draw_activity()
+        self.facts.fit()
+
+    def _draw_model(self) -> None:
+        model = self._session.model
+        self.name.setText(self._title())
+        if model is None:
+            for fact in (self.quantization, self.device, self.weights, self.context, self.cache):
+                fact.set_value("")
+            self.speed.set_value("")
+            return
+        used, speed = len(self._session.ids), self._session.tokens_per_second
+        self.name.setToolTip(f"{model.path}\n{model.architecture} · {model.backend}")
+        self.quantization.set_value(model.quantization)
+        self.device.set_value(model.device)
+        self.weights.set_value(size_text(model.weight_bytes))
+        full = used >= NEARLY_FULL * model.context_length
+        self.context.set_value(f"{used:,} / {model.context_length:,}", warns=full)
+        self.cache.set_value(size_text(round(used * model.kv_bytes_per_token)))
+        self.speed.set_value("" if speed is None else self.tr("{:.1f} tok/s").format(speed))
+
+    def _title(self) -> str:
+        session = self._session
+        if session.model is not None:
+            return session.model.name
+        if session.loading_path is not None:
+            return Path(session.loading_path).name
+        return self.tr("Open a model")
+
+    def _draw_activity(self) -> None:
+        activity = self._shown
+        busy = activity.phase is not None
+        self.doing.setText(self._words(activity))
+        self.progress.setVisible(busy and activity.total > 1)
+        self.progress.setRange(0, max(1, activity.total))
+        self.progress.setValue(activity.done)
+        self.stop.setVisible(busy)
+        self.dot.set_state(busy=busy, ready=self._session.model is not None)
+
+    def _words(self, activity: Activity) -> str:
+        if activity.phase is None:
+            return self.tr("Ready") if self._session.model is not None else self.tr("No model")
+        if activity.phase is Phase.LOAD:
+            share = activity.done * 100 // max(1, activity.total)
+            return self.tr("Loading {share} %").format(share=share)
+        words = {
+            Phase.PREFILL: self.tr("Prefill {done} / {total}"),
+            Phase.DECODE: self.tr("Decoding {done} / {total}"),
+            Phase.SCORE: self.tr("Scoring {done} / {total}"),
+        }[activity.phase]
+        return words.format(done=f"{activity.done:,}", total=f"{activity.total:,}")
+
+
+def size_text(count: int) -> str:
+    """Bytes for people, in powers of 1000: ``241 MB``, ``1.1 MB``, ``0 MB``."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6)):
+        if count >= size:
+            value = count / size
+            return f"{value:.0f} {unit}" if value >= 100 else f"{value:.1f} {unit}"
+    return f"{count / 1e3:.0f} kB" if count else "0 MB"
+
+
+def _name_button(parent: QWidget) -> QToolButton:
+    button = QToolButton(parent)
+    button.setObjectName("modelName")
+    button.setProperty("flat", True)
+    button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+    button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+    button.setIcon(icons.icon("model", "accent"))
+    button.setIconSize(QSize(20, 20))
+    button.setAccessibleName(button.tr("Model"))
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return button

@@ -1,0 +1,161 @@
+"""A message at the bottom of a window, over its contents."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QEnterEvent, QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+)
+
+from logitscope.gui import icons, theme
+from logitscope.gui.message import Action, Message, Severity
+
+SHOWN_MS = 7000
+"""Long enough to read two lines; the pointer on it makes it wait."""
+WIDEST = 640
+ICON = 20
+
+
+class Toast(QFrame):
+    """Shows one message at a time; the newest wins."""
+
+    closed = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._window = parent
+        self.setObjectName("toast")
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.message: Message | None = None
+        self._icon = QLabel(self)
+        self._text = QLabel(self, wordWrap=True)
+        self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self._buttons: list[QPushButton] = []
+        self._close = QToolButton(self, autoRaise=True)
+        self._close.setProperty("flat", True)
+        self._close.setIcon(icons.icon("close", "muted"))
+        self._close.setToolTip(self.tr("Close this message"))
+        self._close.setAccessibleName(self.tr("Close this message"))
+        self._close.clicked.connect(self.dismiss)
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(16, 10, 10, 10)
+        self._row.setSpacing(theme.GRID)
+        self._row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        self._row.addSpacing(4)
+        self._row.addWidget(self._text, 1)
+        self._row.addWidget(self._close)
+        self._timer = QTimer(self, singleShot=True, interval=SHOWN_MS)
+        self._timer.timeout.connect(self.dismiss)
+        theme.notifier().changed.connect(self._draw_icon)
+        parent.installEventFilter(self)
+        self.hide()
+
+    def show_message(self, message: Message) -> None:
+        self.message = message
+        self._text.setText(message.sentence)
+        self.setAccessibleName(message.sentence)
+        self._show_buttons(message)
+        self._draw_icon()
+        self._place()
+        self.show()
+        self.raise_()
+        if message.severity is Severity.INFO and not message.actions:
+            self._timer.start()
+        else:
+            self._timer.stop()
+
+    def dismiss(self) -> None:
+        self._timer.stop()
+        if self.message is not None:
+            self.message = None
+            self.hide()
+            self.closed.emit()
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _show_buttons(self, message: Message) -> None:
+        for button in self._buttons:
+            self._row.removeWidget(button)
+            button.hide()
+            button.deleteLater()
+        actions = [*message.actions]
+        if message.detail:
+            detail = f"{message.sentence}\n\n{message.detail}"
+            actions.append(Action(self.tr("Copy details"), lambda: _copy(detail)))
+        self._buttons = [self._button(action, number) for number, action in enumerate(actions)]
+
+    def _button(self, action: Action, number: int) -> QPushButton:
+        button = QPushButton(action.title, self)
+        button.setAutoDefault(False)
+        is_problem = self.message is not None and self.message.severity is Severity.PROBLEM
+        button.setProperty("primary", number == 0 and is_problem)
+        button.clicked.connect(partial(_press, action))
+        self._row.insertWidget(self._row.count() - 1, button)
+        button.show()
+        return button
+
+    def _draw_icon(self) -> None:
+        if self.message is None:
+            return
+        palette = theme.palette()
+        color = {
+            Severity.INFO: palette.accent,
+            Severity.PROBLEM: palette.warning,
+            Severity.BUG: palette.error,
+        }[self.message.severity]
+        ratio = self.devicePixelRatioF()
+        self._icon.setPixmap(icons.pixmap(self.message.severity, ICON, color, ratio))
+        self._icon.setFixedSize(QSize(ICON, ICON))
+
+    def _place(self) -> None:
+        area = self._window.rect()
+        self.ensurePolished()
+        self._row.activate()
+        width = min(self._wanted_width(), area.width() - 4 * theme.GRID)
+        height = max(self._row.heightForWidth(width), self._row.minimumSize().height())
+        self.setGeometry(
+            (area.width() - width) // 2, area.height() - height - 3 * theme.GRID, width, height
+        )
+
+    def _wanted_width(self) -> int:
+        line = self._text.fontMetrics().horizontalAdvance(self._text.text())
+        others = sum(button.sizeHint().width() + theme.GRID for button in self._buttons)
+        return min(WIDEST, line + 8) + others + ICON + 110
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.Resize and watched is self._window and self.isVisible():
+            self._place()
+        return super().eventFilter(watched, event)
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        self._timer.stop()
+        super().enterEvent(event)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        if self.message is not None and self.message.severity is Severity.INFO:
+            self._timer.start()
+        super().leaveEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.dismiss()
+        else:
+            super().keyPressEvent(event)
+
+
+def _press(action: Action) -> None:
+    action.call()
+
+
+def _copy(text: str) -> None:
+    QGuiApplication.clipboard().setText(text)
