@@ -104,7 +104,8 @@ class Shaped:
     def by_id(self) -> Vector:
         """Probability of every id, 0 where it was removed; float64, shape (V,)."""
         dense = np.zeros(self.n_vocab)
-        dense[self._final.ids] = self._final.weights / self._final.total
+        dense[self._final.index] = self._final.weights
+        dense /= self._final.total
         return dense
 
     @cached_property
@@ -119,7 +120,7 @@ class Shaped:
             active=self.settings.is_active(stage),
             kept_before=before.count,
             kept_after=after.count,
-            removed_mass=before.mass_without(after) if removes else 0.0,
+            removed_mass=before.mass_without(after, self.n_vocab) if removes else 0.0,
             cut_probability=float(before.probabilities(after.least())[0]) if removes else None,
         )
 
@@ -129,13 +130,17 @@ class Shaped:
         codes = np.full(self.n_vocab, NEVER_POSSIBLE, dtype=np.uint8)
         for stage, before, after in self._trail:
             if before.count != after.count:
-                codes[before.ids] = STAGE_CODES[stage]
-        codes[self._final.ids] = KEPT
+                codes[before.index] = STAGE_CODES[stage]
+        codes[self._final.index] = KEPT
         return codes
 
     def probability_of(self, token_id: int) -> float:
         """Probability of one id; 0 if it was removed. Raises IndexError outside the vocabulary."""
         return float(self.by_id[token_id])
+
+    def rank_of(self, token_id: int) -> int | None:
+        """Rank among the tokens that can be drawn, 1 = likeliest; None if it was removed."""
+        return self._final.rank_of(token_id)
 
     def interval_of(self, token_id: int) -> tuple[float, float] | None:
         """The half-open interval of u that draws this id; None if it was removed.
