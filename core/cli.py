@@ -1,0 +1,279 @@
+"""The command line, the composition root: it alone brings backends, window and core together.
+
+Exit codes: 0, 1 for a model or an input that fails, 2 for wrong usage, 130 for Ctrl-C. Errors are
+one line on standard error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from logitscope.backends.base import BackendError, LoadOptions, ModelFileError
+from logitscope.sampler_settings import SamplerSettings
+
+FAILED = 1
+INTERRUPTED = 130
+PACKAGED_NAME = "gemma"
+
+
+class _DefaultToOpen(TyperGroup):
+    """A first word that is no command is a model to open; ``./next`` opens a file called next."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        own = {"--help", "--version", "--install-completion", "--show-completion"}
+        if not args or args[0] not in own | set(self.commands):
+            args = ["open", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_DefaultToOpen,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    help="See how a language model writes: every next-token distribution, live and offline.",
+    epilog="logitscope [MODEL] is short for logitscope open [MODEL].",
+)
+
+ModelArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="A GGUF file, a Hugging Face folder, or a name that `logitscope models` lists.",
+    ),
+]
+BackendOption = Annotated[
+    str,
+    typer.Option(help="llamacpp, hf or another installed one; chosen by the files if not given."),
+]
+ContextOption = Annotated[
+    int | None, typer.Option("--context", "-c", min=1, help="Tokens the model shall hold.")
+]
+ThreadsOption = Annotated[
+    int | None, typer.Option(min=1, help="Processor threads; physical cores if not given.")
+]
+LayersOption = Annotated[
+    int | None,
+    typer.Option(min=0, help="llama.cpp: blocks on the GPU; as many as fit if not given."),
+]
+DeviceOption = Annotated[str | None, typer.Option(help="PyTorch: cuda, mps or cpu.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def main() -> int:
+    """Run the command line; ends with SystemExit."""
+    # In a bundled program the model process starts the same executable again.
+    multiprocessing.freeze_support()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    with _failures():
+        app(prog_name="logitscope")
+    return 0
+
+
+@contextlib.contextmanager
+def _failures() -> Iterator[None]:
+    """Turn what a person can act on into a line on standard error and an exit code."""
+    try:
+        yield
+    except BackendError as error:
+        sys.exit(_complain(str(error), FAILED))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def _complain(sentence: str, code: int) -> int:
+    typer.echo(f"logitscope: {sentence}", err=True)
+    return code
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"logitscope {version('logitscope')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Options in front of a command."""
+
+
+@app.command("open")
+def open_window(
+    model: Annotated[str | None, typer.Argument(metavar="[MODEL]", show_default=False)] = None,
+    *,
+    backend: BackendOption = "",
+    context: ContextOption = None,
+    threads: ThreadsOption = None,
+    gpu_layers: LayersOption = None,
+    device: DeviceOption = None,
+) -> None:
+    """Open the window, on MODEL if one is given. This is the default command."""
+    options = LoadOptions(context, threads, gpu_layers, device=device)
+    path = None if model is None else find_model(model)
+    try:
+        from logitscope.gui.app import run
+    except ImportError as error:
+        if _is_ours(error):
+            raise
+        raise BackendError(
+            f"The window cannot start, because a library of Qt is missing ({error}): on Debian or "
+            "Ubuntu run apt install libegl1 libgl1 libxkbcommon0 libdbus-1-3 libfontconfig1 "
+            "libxcb-cursor0"
+        ) from error
+    raise typer.Exit(run(path, backend, options))
+
+
+@app.command("next")
+def next_token(
+    model: ModelArgument,
+    prompt: Annotated[str, typer.Argument(help='The text; "-" reads standard input.')],
+    *,
+    count: Annotated[int, typer.Option("--top", "-k", min=0, help="How many tokens to list.")] = 20,
+    temperature: Annotated[float, typer.Option("--temperature", "-t", min=0.0)] = 1.0,
+    top_k: Annotated[int, typer.Option(min=0, help="Sampler: 0 keeps all.")] = 0,
+    top_p: Annotated[float, typer.Option(min=0.0, max=1.0)] = 1.0,
+    min_p: Annotated[float, typer.Option(min=0.0, max=1.0)] = 0.0,
+    bos: Annotated[
+        bool, typer.Option(help="Put in front what the model's tokenizer puts in front.")
+    ] = True,
+    chat: Annotated[
+        bool, typer.Option("--chat", help="Send the text as a user's message through the template.")
+    ] = False,
+    as_json: JsonOption = False,
+    backend: BackendOption = "",
+    context: ContextOption = None,
+    threads: ThreadsOption = None,
+    gpu_layers: LayersOption = None,
+    device: DeviceOption = None,
+) -> None:
+    """Print the distribution of the token that follows PROMPT."""
+    from logitscope.backends.question import ask_next
+    from logitscope.next_table import build_table, table_lines
+
+    try:
+        settings = SamplerSettings(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    text = sys.stdin.read() if prompt == "-" else prompt
+    options = LoadOptions(context, threads, gpu_layers, device=device)
+    answer = ask_next(find_model(model), text, backend, options, add_special=bos, chat=chat)
+    table = build_table(answer.row, answer.vocabulary, settings, answer.ids, count)
+    if as_json:
+        about = {"model": answer.info.name, "backend": answer.info.backend, "ids": answer.ids}
+        typer.echo(json.dumps({**about, "rendered": answer.rendered, **table.as_json()}, indent=2))
+        return
+    for line in table_lines(table):
+        typer.echo(line)
+
+
+@app.command()
+def info(
+    model: ModelArgument,
+    context: Annotated[int, typer.Option("--context", "-c", min=1)] = 4096,
+    as_json: JsonOption = False,
+) -> None:
+    """Print what the model's files say, without loading weights."""
+    from logitscope.backends.inspect import estimate_memory, inspect
+
+    path = find_model(model)
+    if path.startswith("fake:"):
+        raise ModelFileError("The fake model has no file: give the path of a real one")
+    summary = inspect(Path(path))
+    tokens = min(context, summary.context_length or context)
+    memory = estimate_memory(summary, tokens)
+    if as_json:
+        estimate = {"context": tokens, **asdict(memory), "total": memory.total}
+        typer.echo(json.dumps({**asdict(summary), "memory": estimate}, indent=2))
+        return
+    heads = f"{summary.head_count or '?'} query, {summary.kv_head_count or '?'} key and value"
+    lines = {
+        "name": summary.name,
+        "file": summary.path + (f" ({summary.files} files)" if summary.files > 1 else ""),
+        "format": summary.format,
+        "architecture": summary.architecture,
+        "parameters": f"{summary.parameters:,}",
+        "quantization": summary.quantization,
+        "vocabulary": _number(summary.n_vocab, "tokens"),
+        "trained context": _number(summary.context_length, "tokens"),
+        "blocks": _number(summary.block_count),
+        "heads": heads,
+        "file size": _megabytes(summary.file_bytes),
+        "memory": f"{_megabytes(memory.total)} for {tokens:,} tokens: weights "
+        f"{_megabytes(memory.weights)}, KV cache {_megabytes(memory.kv_cache)}, "
+        f"buffers {_megabytes(memory.buffers)}",
+        "chat template": "yes" if summary.has_chat_template else "no",
+        "header SHA-256": summary.header_hash,
+        "note": summary.refusal,
+    }
+    for label, value in lines.items():
+        if value:
+            typer.echo(f"{label:16}{value}")
+
+
+@app.command()
+def models(as_json: JsonOption = False) -> None:
+    """List the models that are on this machine already."""
+    from logitscope.backends.library import find_models
+
+    entries = find_models()
+    if as_json:
+        typer.echo(json.dumps([{**asdict(e), "path": str(e.path)} for e in entries], indent=2))
+        return
+    for entry in entries:
+        typer.echo(f"{entry.title}\t{entry.source}\t{_megabytes(entry.bytes)}\t{entry.path}")
+
+
+def find_model(model: str) -> str:
+    """The absolute path that MODEL means: a file, a folder, or a name of the library.
+
+    Raises ModelFileError where it is none of them; puts the packaged model together if needed.
+    """
+    if model.startswith("fake:"):
+        return model
+    path = Path(model).expanduser().absolute()
+    if path.exists() or path.is_symlink():
+        return str(path)
+    from logitscope.backends.library import find_models
+    from logitscope.backends.packaged import assemble
+
+    for entry in find_models():
+        alias = PACKAGED_NAME if entry.source == "packaged" else entry.title
+        if model.casefold() in {alias.casefold(), entry.title.casefold()}:
+            return str(entry.path if entry.ready else assemble())
+    raise ModelFileError(
+        f"{model}: there is no such file or folder, and `logitscope models` lists no such name: "
+        "check the path"
+    )
+
+
+def _is_ours(error: ImportError) -> bool:
+    """Whether a module of this program is missing, which is a bug and not a missing library."""
+    return (error.name or "").startswith("logitscope")
+
+
+def _number(value: int | None, unit: str = "") -> str:
+    return "unknown" if value is None else f"{value:,} {unit}".rstrip()
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB"

@@ -1,0 +1,146 @@
+"""The next-token distribution as a table for terminals and scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from logitscope.display import hex_of, token_label
+from logitscope.distribution import Distribution
+from logitscope.sampling import SamplerSettings, shape
+from logitscope.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLine:
+    """One candidate. Raw: softmax of the raw logits; shaped: after the sampler chain."""
+
+    rank: int
+    id: int
+    text: str
+    """Every character visible: a space is ``·``, bytes that are no text are hexadecimal."""
+    bytes: str
+    """Hexadecimal, such as ``20 74 68 65``."""
+    kind: str
+    logit: float
+    probability: float
+    log_probability: float
+    """Nats."""
+    shaped_probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class NextTable:
+    """The likeliest tokens and the sum of all others: both columns of probabilities add up to 1."""
+
+    tokens: tuple[TokenLine, ...]
+    other_count: int
+    other_probability: float
+    other_shaped_probability: float
+    entropy: float
+    """Nats, raw distribution."""
+    n_vocab: int
+    kept: int
+    """How many tokens the sampler chain left."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data for ``json.dumps``."""
+        return asdict(self)
+
+
+def build_table(
+    row: NDArray[np.float32],
+    vocabulary: Vocabulary,
+    settings: SamplerSettings,
+    history: Sequence[int],
+    count: int,
+) -> NextTable:
+    """The ``min(count, V)`` likeliest tokens of a raw row, shape (V,), with their numbers.
+
+    ``history``: the ids before the position, for the penalties. Raises ValueError for a row
+    without a distribution.
+    """
+    raw = Distribution.of(row)
+    shaped = shape(row, settings, history)
+    head = raw.head(count)
+    shaped_of = shaped.by_id
+    others = np.ones(len(row), dtype=bool)
+    others[head.ids] = False
+    logs = raw.log_probability(head.ids)
+    tokens = tuple(
+        TokenLine(
+            rank=rank,
+            id=token_id,
+            text=token_label(vocabulary, token_id),
+            bytes=hex_of(vocabulary.bytes_of(token_id)),
+            kind=vocabulary.kind_of(token_id).name.lower(),
+            logit=float(row[token_id]),
+            probability=float(head.probabilities[rank - 1]),
+            log_probability=float(logs[rank - 1]),
+            shaped_probability=float(shaped_of[token_id]),
+        )
+        for rank, token_id in enumerate(head.ids.tolist(), start=1)
+    )
+    return NextTable(
+        tokens=tokens,
+        other_count=head.tail_count,
+        other_probability=head.tail_mass,
+        other_shaped_probability=float(shaped_of[others].sum()),
+        entropy=raw.entropy,
+        n_vocab=len(row),
+        kept=shaped.kept,
+    )
+
+
+def table_lines(table: NextTable) -> Iterator[str]:
+    """The table as lines of text, columns aligned for a terminal."""
+    yield from _aligned(
+        [
+            ("rank", "id", "token", "bytes", "logit", "raw", "shaped"),
+            *(_cells(token) for token in table.tokens),
+            (
+                "",
+                "",
+                f"every other token ({table.other_count:,})",
+                "",
+                "",
+                _percent(table.other_probability),
+                _percent(table.other_shaped_probability),
+            ),
+        ]
+    )
+    yield f"entropy {table.entropy:.4f} nats"
+    yield f"{table.kept:,} of {table.n_vocab:,} tokens can be drawn"
+
+
+def _cells(token: TokenLine) -> tuple[str, ...]:
+    return (
+        str(token.rank),
+        str(token.id),
+        token.text,
+        token.bytes,
+        f"{token.logit:.4f}",
+        _percent(token.probability),
+        _percent(token.shaped_probability),
+    )
+
+
+def _percent(probability: float) -> str:
+    return f"{probability:.4%}"
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    # Wide characters (CJK, emoji) take two cells of a terminal; rich knows which.
+    from rich.cells import cell_len
+
+    widths = [max(cell_len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        cells = []
+        for column, (text, width) in enumerate(zip(row, widths, strict=True)):
+            gap = " " * (width - cell_len(text))
+            cells.append(text + gap if column in {2, 3} else gap + text)
+        yield "  ".join(cells).rstrip()

@@ -1,0 +1,325 @@
+"""The command line as scripts see it: standard output, standard error, exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from logitscope import cli
+from logitscope.next_table import build_table, table_lines
+from logitscope.sampling import SamplerSettings
+from logitscope.vocabulary import TokenKind, Vocabulary
+
+FAKE = "fake:vocab=400"
+
+
+def logitscope(
+    *arguments: str, text: str | None = None, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "logitscope", *arguments],
+        input=text,
+        stdin=subprocess.DEVNULL if text is None else None,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"} | (env or {}),
+        check=False,
+    )
+
+
+def run_json(*arguments: str) -> Any:
+    result = logitscope(*arguments, "--json")
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    return json.loads(result.stdout)
+
+
+def complaint(result: subprocess.CompletedProcess[str], code: int) -> str:
+    """The message of a failed run: no traceback, nothing on standard output."""
+    assert result.returncode == code, result.stderr
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    assert result.stderr.strip()
+    return result.stderr
+
+
+def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["logitscope", *arguments])
+    with pytest.raises(SystemExit) as caught:
+        cli.main()
+    return int(caught.value.code or 0)
+
+
+# -- next ---------------------------------------------------------------------------------------
+
+
+def test_next_as_json_adds_up_to_one() -> None:
+    answer = run_json("next", FAKE, "The sky is", "-k", "7", "-t", "0.5")
+    tokens, other = answer["tokens"], answer["other_probability"]
+    assert [t["rank"] for t in tokens] == list(range(1, 8))
+    assert answer["other_count"] == 400 - 7
+    assert sum(t["probability"] for t in tokens) + other == pytest.approx(1, abs=1e-12)
+    shaped = sum(t["shaped_probability"] for t in tokens) + answer["other_shaped_probability"]
+    assert shaped == pytest.approx(1, abs=1e-12)
+    # At temperature 0.5 the odds of two tokens are the square of the raw odds.
+    raw_odds = tokens[0]["probability"] / tokens[1]["probability"]
+    shaped_odds = tokens[0]["shaped_probability"] / tokens[1]["shaped_probability"]
+    assert shaped_odds == pytest.approx(raw_odds**2, rel=1e-9)
+
+
+def test_next_as_text_shows_spaces_bytes_and_the_rest() -> None:
+    result = logitscope("next", FAKE, "The sky is", "-k", "3", "--top-p", "0.2")
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0].split() == ["rank", "id", "token", "bytes", "logit", "raw", "shaped"]
+    assert [line.split()[0] for line in lines[1:4]] == ["1", "2", "3"]
+    assert "every other token (397)" in lines[4]
+    assert lines[4].endswith("0.0000%")
+    assert "entropy" in lines[5]
+
+
+def test_bos_can_be_left_out_and_text_comes_from_standard_input() -> None:
+    with_bos = run_json("next", FAKE, "hello")["ids"]
+    without = run_json("next", FAKE, "hello", "--no-bos")["ids"]
+    assert with_bos[1:] == without
+    piped = logitscope("next", FAKE, "-", "--json", text="hello")
+    assert json.loads(piped.stdout)["ids"] == with_bos
+
+
+def test_chat_goes_through_the_template() -> None:
+    rendered = run_json("next", FAKE, "hello", "--chat")["rendered"]
+    assert "hello" in rendered
+    assert len(rendered) > len("hello")
+
+
+@pytest.mark.gemma
+@pytest.mark.llama
+def test_next_on_the_real_model_gives_the_published_order(gemma_path: Path) -> None:
+    # Measured with llama.cpp itself: " the" 0.342, " blue" 0.216, " a" 0.091.
+    answer = run_json("next", str(gemma_path), "The sky is", "-k", "3")
+    assert [t["text"] for t in answer["tokens"]] == ["·the", "·blue", "·a"]
+    found = [t["probability"] for t in answer["tokens"]]
+    assert found == pytest.approx([0.342, 0.216, 0.091], abs=0.01)
+    assert answer["other_count"] == 262_144 - 3
+
+
+# -- info and models ------------------------------------------------------------------------------
+
+
+@pytest.mark.gemma
+def test_info_prints_the_header(gemma_path: Path) -> None:
+    answer = run_json("info", str(gemma_path), "-c", "1024")
+    assert (answer["architecture"], answer["quantization"]) == ("gemma3", "Q4_K_M")
+    assert answer["memory"]["kv_cache"] == 1024 * 18 * (256 + 256) * 2
+    plain = logitscope("info", str(gemma_path))
+    assert plain.returncode == 0
+    assert "262,144 tokens" in plain.stdout
+
+
+def test_models_lists_what_is_found(tmp_path: Path) -> None:
+    folder = tmp_path / ".lmstudio" / "models" / "someone" / "tiny"
+    folder.mkdir(parents=True)
+    (folder / "tiny-Q8_0.gguf").write_bytes(b"GGUF")
+    home = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path)}
+    result = logitscope("models", "--json", env=home)
+    found = {entry["title"]: entry for entry in json.loads(result.stdout)}
+    assert found["tiny-Q8_0"]["path"] == str(folder / "tiny-Q8_0.gguf")
+    # The listed name can be given instead of the path; the file itself is no model.
+    refused = logitscope("info", "tiny-q8_0", env=home)
+    assert "tiny-Q8_0.gguf" in complaint(refused, 1)
+
+
+# -- failures -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("next", FAKE),
+        ("next",),
+        ("next", FAKE, "a", "-k", "many"),
+        ("next", FAKE, "a", "-t", "-1"),
+        ("next", FAKE, "a", "-t", "nan"),
+        ("next", FAKE, "a", "--top-p", "2"),
+        ("next", FAKE, "a", "--unknown"),
+        ("info",),
+        ("a.gguf", "b.gguf"),
+        ("--unknown",),
+    ],
+)
+def test_wrong_usage_exits_with_2(
+    arguments: Sequence[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(monkeypatch, *arguments) == 2
+    printed = capsys.readouterr()
+    assert "Usage" in printed.err
+    assert printed.out == ""
+
+
+def test_wrong_usage_from_a_shell_prints_no_traceback() -> None:
+    assert "Usage" in complaint(logitscope("next", FAKE, "a", "-k", "many"), 2)
+
+
+@pytest.mark.parametrize("command", [["next", "{}", "a"], ["info", "{}"], ["{}"]])
+def test_a_missing_model_exits_with_1_everywhere(
+    command: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    absent = str(tmp_path / "absent.gguf")
+    assert call(monkeypatch, *(word.format(absent) for word in command)) == 1
+    printed = capsys.readouterr()
+    assert "absent.gguf" in printed.err
+    assert len(printed.err.splitlines()) == 1
+    assert printed.out == ""
+
+
+def test_a_broken_model_exits_with_1(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.gguf"
+    broken.write_bytes(b"GGUF\x03\x00\x00\x00" + b"\xff" * 100)
+    for arguments in (("next", str(broken), "a"), ("info", str(broken))):
+        assert len(complaint(logitscope(*arguments), 1).splitlines()) == 1
+
+
+@pytest.mark.parametrize("accident", ["fail=load", "abort=load", "abort=prefill", "bug=prefill"])
+def test_an_accident_of_the_model_is_one_line(accident: str) -> None:
+    message = complaint(logitscope("next", f"fake:{accident}", "hello"), 1)
+    assert len(message.splitlines()) == 1
+
+
+def test_unknown_backend_exits_with_1() -> None:
+    assert "nonsense" in complaint(logitscope("next", FAKE, "a", "--backend", "nonsense"), 1)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+def test_interrupt_exits_with_130_and_leaves_no_child() -> None:
+    command = [sys.executable, "-m", "logitscope", "next", "fake:hang=load", "hello"]
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    import psutil
+
+    def children() -> list[psutil.Process]:
+        return psutil.Process(process.pid).children(recursive=True)
+
+    deadline = 600
+    while deadline and len(children()) < 1:
+        deadline -= 1
+        process.poll()
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=0.05)
+    born = children()
+    assert born
+    os.kill(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    _, alive = psutil.wait_procs(born, timeout=5)
+    assert alive == []
+
+
+# -- the default command --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """A stand-in for the window: what it was asked to open."""
+    calls: list[tuple[Any, ...]] = []
+
+    def run(*arguments: Any) -> int:
+        calls.append(arguments)
+        return 0
+
+    module = ModuleType("logitscope.gui.app")
+    module.run = run  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "logitscope.gui.app", module)
+    return calls
+
+
+def test_without_a_model_the_window_chooses(
+    opened: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert call(monkeypatch) == 0
+    assert opened[0][:2] == (None, "")
+
+
+def test_a_first_word_that_is_no_command_is_a_model(
+    opened: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "next").write_bytes(b"GGUF")
+    monkeypatch.chdir(tmp_path)
+    assert call(monkeypatch, "./next", "--backend", "llamacpp", "-c", "512") == 0
+    path, backend, options = opened[0]
+    assert (path, backend) == (str(tmp_path / "next"), "llamacpp")
+    assert options.context_length == 512
+    assert call(monkeypatch, "fake:seed=2") == 0
+    assert opened[1][0] == "fake:seed=2"
+
+
+def test_missing_qt_libraries_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "logitscope.gui.app", None)
+    monkeypatch.setattr(cli, "_is_ours", lambda _error: False)
+    assert call(monkeypatch, "fake:") == 1
+    assert "libxcb-cursor0" in capsys.readouterr().err
+
+
+def test_version_and_help() -> None:
+    assert logitscope("--version").stdout.strip() == f"logitscope {version('logitscope')}"
+    help_text = logitscope("--help").stdout
+    for command in ("open", "next", "info", "models"):
+        assert command in help_text
+
+
+def test_printing_the_help_loads_no_window_and_no_model_library() -> None:
+    code = (
+        "import sys, runpy\n"
+        "sys.argv = ['logitscope', '--help']\n"
+        "try:\n    runpy.run_module('logitscope', run_name='__main__')\n"
+        "except SystemExit:\n    pass\n"
+        "heavy = {'PySide6', 'torch', 'transformers', 'llama_cpp'} & set(sys.modules)\n"
+        "sys.exit(sorted(heavy).__repr__() if heavy else 0)\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+
+
+# -- the table ------------------------------------------------------------------------------------
+
+
+def test_table_of_hard_tokens() -> None:
+    pieces = [b"<s>", b" \xe2\x80", "天空".encode(), b"\t", b"x"]
+    kinds = [TokenKind.CONTROL, *[TokenKind.NORMAL] * 4]
+    vocabulary = Vocabulary.from_pieces(pieces, kinds, bos=0, eos=None)
+    # Logits are logarithms of 1, 2, 3, 4, 6: probabilities are sixteenths.
+    row = np.log(np.array([1, 2, 3, 4, 6], dtype=np.float32))
+    table = build_table(row, vocabulary, SamplerSettings(top_k=2), [], 4)
+    assert [t.id for t in table.tokens] == [4, 3, 2, 1]
+    assert [t.probability for t in table.tokens] == pytest.approx(
+        [6 / 16, 4 / 16, 3 / 16, 2 / 16], rel=1e-6
+    )
+    assert [t.shaped_probability for t in table.tokens] == pytest.approx([0.6, 0.4, 0, 0], rel=1e-6)
+    assert [t.bytes for t in table.tokens] == ["78", "09", "E5 A4 A9 E7 A9 BA", "20 E2 80"]
+    assert (table.other_count, table.kept) == (1, 2)
+    assert table.other_probability == pytest.approx(1 / 16, rel=1e-6)
+    lines = list(table_lines(table))
+    assert "天空" in lines[3]
+    assert "\t" not in "".join(lines)
+    assert "\ufffd" not in "".join(lines)
