@@ -15,6 +15,7 @@ from logitscope.gui.panels.step_words import Labels
 from logitscope.gui.session import Notice, Session
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.bars_data import Scale
+from logitscope.gui.widgets.slider_field import make_plain
 from logitscope.step_table import tokens_holding
 from logitscope.units import bits
 
@@ -62,6 +63,7 @@ class DistributionPanel(QWidget):
     def _bars_controls(self) -> QWidget:
         self.count_box = QSpinBox()
         self.count_box.setRange(*BAR_LIMITS)
+        make_plain(self.count_box)
         self.count_box.setValue(self.bars.bar_count)
         self.count_box.setToolTip(self.tr("How many of the likeliest tokens have a bar"))
         self.count_box.setAccessibleName(self.tr("Number of bars"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import QRegularExpression, Qt
 from PySide6.QtGui import QRegularExpressionValidator, QShowEvent
@@ -12,6 +13,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
+    QMenu,
     QPushButton,
     QScrollArea,
     QVBoxLayout,
@@ -19,9 +21,12 @@ from PySide6.QtWidgets import (
 )
 from superqt.utils import QSignalThrottler
 
+from logitscope.gui.panels.sampling_chain import SamplingChain
 from logitscope.gui.panels.sampling_controls import SamplingControls
+from logitscope.gui.panels.sampling_draw import DrawSection
+from logitscope.gui.panels.step_words import Labels
 from logitscope.gui.session import Session
-from logitscope.sampling import SamplerSettings
+from logitscope.sampling import LLAMACPP_ORDER, TRANSFORMERS_ORDER, SamplerSettings
 
 FRAME_MS = 8
 SEED_DIGITS = 19
@@ -38,6 +43,9 @@ class SamplingPanel(QWidget):
         self._session = session
         self.controls = SamplingControls(session)
         self.controls.changed.connect(session.set_settings)
+        self.chain = SamplingChain(session)
+        self.chain.changed.connect(session.set_settings)
+        self.draw = DrawSection(session, Labels(session))
         self._lay_out()
         self._throttle = QSignalThrottler(parent=self)
         self._throttle.setTimeout(FRAME_MS)
@@ -50,8 +58,9 @@ class SamplingPanel(QWidget):
         rows = QVBoxLayout(body)
         rows.setContentsMargins(8, 8, 8, 8)
         rows.setSpacing(8)
-        rows.addLayout(self._seed_row())
-        rows.addWidget(self.controls)
+        rows.addLayout(self._top_row())
+        for widget in (self.controls, self.draw, self.chain):
+            rows.addWidget(widget)
         rows.addStretch(1)
         area = QScrollArea()
         area.setWidgetResizable(True)
@@ -61,6 +70,33 @@ class SamplingPanel(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(area)
+
+    def _top_row(self) -> QHBoxLayout:
+        self.presets = QPushButton(self.tr("Presets"))
+        self.presets.setMenu(self._preset_menu())
+        row = self._seed_row()
+        row.insertWidget(0, self.presets)
+        return row
+
+    def _preset_menu(self) -> QMenu:
+        menu = QMenu(self)
+        for title, changes in (
+            (self.tr("llama.cpp order"), {"order": LLAMACPP_ORDER}),
+            (self.tr("transformers order"), {"order": TRANSFORMERS_ORDER}),
+            (self.tr("Greedy"), {"temperature": 0.0}),
+        ):
+            menu.addAction(title, partial(self._change, **changes))
+        menu.addSeparator()
+        menu.addAction(self.tr("Reset to raw"), self._reset)
+        return menu
+
+    def _reset(self) -> None:
+        """Every stage at its neutral value; order, seed and reach of the penalties stay."""
+        settings = self._session.settings
+        neutral = SamplerSettings(
+            order=settings.order, seed=settings.seed, penalty_last_n=settings.penalty_last_n
+        )
+        self._session.set_settings(neutral)
 
     def _seed_row(self) -> QHBoxLayout:
         row = QHBoxLayout()
@@ -95,6 +131,8 @@ class SamplingPanel(QWidget):
 
     def _refresh(self) -> None:
         self.controls.refresh()
+        self.chain.refresh()
+        self.draw.refresh()
         seed = str(self._session.settings.seed)
         if self.seed.text() != seed:
             self.seed.setText(seed)

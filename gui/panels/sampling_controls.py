@@ -10,6 +10,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 from superqt import QCollapsible
 
+from logitscope.gui import icons
 from logitscope.gui.session import Session
 from logitscope.gui.widgets.slider_field import SliderField
 from logitscope.sampling import SamplerSettings
@@ -19,6 +20,8 @@ TOP_K_SLIDER = 200
 TOP_K_LIMIT = 10_000_000
 LAST_N_SLIDER = 512
 PENALTY_LIMIT = 10.0
+
+_QUIET_BUTTON = "text-align: left; border: 0; background: transparent; padding: 4px 0;"
 
 
 class SamplingControls(QWidget):
@@ -119,8 +122,15 @@ class SamplingControls(QWidget):
         layout.addWidget(
             _grid(self.temperature, self.top_k, self.top_p, self.min_p, self.typical_p)
         )
-        self.penalties = QCollapsible(self.tr("Penalties"))
+        self.penalties = QCollapsible(
+            self.tr("Penalties"),
+            expandedIcon=icons.icon("down"),
+            collapsedIcon=icons.icon("next"),
+        )
         self.penalties.setDuration(0)
+        self.penalties.toggleButton().setStyleSheet(_QUIET_BUTTON)
+        for holder in (self.penalties, self.penalties.content()):
+            holder.layout().setContentsMargins(0, 0, 0, 0)
         self.penalties.addWidget(_grid(self.repetition, self.frequency, self.presence, self.last_n))
         layout.addWidget(self.penalties)
 

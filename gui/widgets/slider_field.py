@@ -3,10 +3,25 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QLocale, QObject, QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QDoubleSpinBox, QGridLayout, QLabel, QSlider
+from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QGridLayout, QLabel, QSlider
 
 SLIDER_STEPS = 1000
 """Finer than the pixels of any slider."""
+BOX_WIDTH = 72
+
+# Qt gives a styled box with ButtonSymbols.NoButtons a text field one pixel wide; buttons without
+# a width leave it whole.
+_PLAIN = """
+QAbstractSpinBox { padding: 1px 4px; min-height: 18px; }
+QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { width: 0; border: 0; }
+"""
+
+
+def make_plain(box: QAbstractSpinBox) -> None:
+    """A low box without buttons, its number on the right: the arrow keys and the wheel step."""
+    box.setStyleSheet(_PLAIN)
+    box.setAlignment(Qt.AlignmentFlag.AlignRight)
+    box.lineEdit().setTextMargins(4, 0, 4, 0)
 
 
 class SliderField(QObject):
@@ -39,13 +54,16 @@ class SliderField(QObject):
         self.slider.setSingleStep(max(1, round(step / (high - low) * SLIDER_STEPS)))
         self.slider.setPageStep(SLIDER_STEPS // 10)
         self.slider.setAccessibleName(text)
-        self.slider.setMinimumWidth(64)
+        self.slider.setMinimumSize(64, 22)
         self.box = QDoubleSpinBox()
         # The decimal point of the rest of the window, and of every file that settings are in.
         self.box.setLocale(QLocale.c())
         self.box.setRange(low, limit)
         self.box.setDecimals(decimals)
         self.box.setSingleStep(step)
+        # The slider and the arrow keys step; buttons beside each box would be clutter.
+        make_plain(self.box)
+        self.box.setFixedWidth(BOX_WIDTH)
         # Half a number must not act: "0.8" begins with the "0" of greedy.
         self.box.setKeyboardTracking(False)
         self.box.setAccessibleName(text)

@@ -1,0 +1,199 @@
+"""The draw: the random number on the cumulative bar, once more, and a thousand times."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from logitscope import diagnosis, sampling
+from logitscope.draw_view import Frequency, Intervals, frequencies, intervals
+from logitscope.gui.panels.step_words import Labels, table
+from logitscope.gui.session import Session
+from logitscope.gui.shown import ShownRow
+from logitscope.gui.widgets import numbers
+from logitscope.gui.widgets.draw_bar import DrawBar, Interval
+from logitscope.gui.widgets.frequency_view import FrequencyRow, FrequencyView
+from logitscope.sampling import Shaped
+from logitscope.steps import Draw, Origin, StepRecord
+
+MANY = 1000
+MOST_INTERVALS = 256
+LISTED = 12
+
+
+class DrawSection(QWidget):
+    """The draw that chose the token at the selected position, or the one that comes next."""
+
+    looked_at = Signal(int)
+    """An interval of the bar was clicked: its token's id."""
+
+    def __init__(self, session: Session, labels: Labels, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._labels = labels
+        self._attempt = 0
+        self._seen: tuple[ShownRow | None, Shaped | None] = (None, None)
+        self.sentence = QLabel()
+        self.reason = QLabel()
+        self.bar = DrawBar()
+        self.bar.setAccessibleName(self.tr("Intervals of the tokens that can be drawn"))
+        self.bar.tooltip_of = self._tooltip
+        self.bar.chosen.connect(self.looked_at)
+        self.again = QPushButton(self.tr("Draw again"))
+        self.again.setToolTip(
+            self.tr("The next random number of this seed and position; the text stays.")
+        )
+        self.again.clicked.connect(self._draw_again)
+        self.many = QPushButton(self.tr("Draw {n} times").format(n=numbers.count(MANY)))
+        self.many.setToolTip(self.tr("Counts what comes, against what is to be expected."))
+        self.many.clicked.connect(self._draw_many)
+        self.counts_title = QLabel(self.tr("Drawn / expected ± one standard deviation"))
+        self.counts = FrequencyView()
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        for label in (self.sentence, self.reason):
+            label.setWordWrap(True)
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self.again)
+        buttons.addWidget(self.many)
+        buttons.addStretch(1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        for widget in (self.sentence, self.bar, self.reason):
+            layout.addWidget(widget)
+        layout.addLayout(buttons)
+        layout.addWidget(self.counts_title)
+        layout.addWidget(self.counts)
+
+    @property
+    def attempt(self) -> int:
+        """How often "Draw again" was used here."""
+        return self._attempt
+
+    # -- showing ----------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Read the row on show and the settings."""
+        row, shaped = self._session.row, self._session.shaped
+        if (row, shaped) != self._seen:
+            self._seen = (row, shaped)
+            self._attempt = 0
+            self.counts.set_rows(())
+        self.counts_title.setVisible(bool(self.counts.rows))
+        has_draw = row is not None and shaped is not None and not shaped.greedy
+        self.again.setEnabled(has_draw)
+        self.many.setEnabled(has_draw)
+        if row is None or shaped is None:
+            self.sentence.setText(self.tr("The draw appears here once there is a distribution."))
+            self.reason.clear()
+            self.bar.set_draw((), None, None)
+            return
+        step = self._step(row)
+        self._show_reason(step)
+        self.reason.setVisible(bool(self.reason.text()))
+        if step is None or self._attempt > 0:
+            self._show_preview(row, shaped)
+        else:
+            self._show_past(step, shaped)
+
+    def _step(self, row: ShownRow) -> StepRecord | None:
+        """The record of the token that stands where the row predicts one."""
+        ids = self._session.ids
+        if row.ids != ids[: row.position]:
+            return None
+        return self._session.document.step_at(row.position)
+
+    def _show_reason(self, step: StepRecord | None) -> None:
+        if step is None:
+            self.reason.clear()
+        else:
+            self.reason.setText(diagnosis.diagnose(step, self._session.settings).sentence)
+
+    def _show_preview(self, row: ShownRow, shaped: Shaped) -> None:
+        choice = sampling.draw(
+            shaped, self._session.settings.seed, row.position, attempt=self._attempt
+        )
+        name = self._labels(choice.token_id)
+        if choice.draw is None:
+            text = self.tr("Greedy takes “{token}”: nothing is drawn.").format(token=name)
+        elif self._attempt:
+            text = self.tr("Draw {n}: {what}").format(
+                n=self._attempt + 1, what=self._in_words(choice.draw, name)
+            )
+        else:
+            text = self.tr("Next draw: {what}").format(what=self._in_words(choice.draw, name))
+        self.sentence.setText(text)
+        self._show_bar(shaped, choice.draw, choice.token_id)
+
+    def _show_past(self, step: StepRecord, shaped: Shaped) -> None:
+        name = self._labels(step.token_id)
+        if step.draw is not None:
+            self.sentence.setText(
+                self.tr("Drawn: {what}").format(what=self._in_words(step.draw, name))
+            )
+        elif step.origin is Origin.SAMPLED:
+            text = self.tr("Greedy took “{token}”: nothing was drawn.")
+            self.sentence.setText(text.format(token=name))
+        else:
+            text = self.tr("“{token}” was put here by you: nothing was drawn.")
+            self.sentence.setText(text.format(token=name))
+        self._show_bar(shaped, step.draw, step.token_id)
+
+    def _in_words(self, draw: Draw, name: str) -> str:
+        return self.tr("u = {u} → “{token}” (interval {low} – {high})").format(
+            u=f"{draw.u:.4f}", token=name, low=f"{draw.low:.4f}", high=f"{draw.high:.4f}"
+        )
+
+    def _show_bar(self, shaped: Shaped, draw: Draw | None, token_id: int) -> None:
+        least = 0.5 / max(1, self.bar.width())
+        shown = intervals(shaped, MOST_INTERVALS, least)
+        self.bar.set_draw(
+            self._named(shown, draw, token_id), None if draw is None else draw.u, token_id
+        )
+
+    def _named(self, shown: Intervals, draw: Draw | None, token_id: int) -> tuple[Interval, ...]:
+        """The intervals for the bar, the hit one among them however narrow it is."""
+        named = [
+            Interval(other, self._labels(other), low, high)
+            for other, low, high in zip(
+                shown.ids.tolist(), shown.lows.tolist(), shown.highs.tolist(), strict=True
+            )
+        ]
+        if draw is not None and token_id not in {entry.token_id for entry in named}:
+            named.append(Interval(token_id, self._labels(token_id), draw.low, draw.high))
+        return tuple(named)
+
+    def _tooltip(self, interval: Interval | None) -> str:
+        if interval is None:
+            return self.tr("All other tokens that can be drawn, too narrow to show.")
+        return table(
+            [
+                (self.tr("token"), interval.text),
+                (self.tr("from"), f"{interval.low:.6f}"),
+                (self.tr("to"), f"{interval.high:.6f}"),
+                (self.tr("probability"), numbers.probability(interval.high - interval.low)),
+            ]
+        )
+
+    # -- acting -----------------------------------------------------------------------------
+
+    def _draw_again(self) -> None:
+        self._attempt += 1
+        self.refresh()
+
+    def _draw_many(self) -> None:
+        row, shaped = self._session.row, self._session.shaped
+        if row is None or shaped is None:
+            return
+        tally = sampling.draw_many(shaped, self._session.settings.seed, row.position, MANY)
+        self.counts.set_rows(
+            tuple(self._frequency_row(entry) for entry in frequencies(shaped, tally, LISTED))
+        )
+        self.counts_title.setVisible(True)
+
+    def _frequency_row(self, entry: Frequency) -> FrequencyRow:
+        name = self.tr("others") if entry.token_id is None else self._labels(entry.token_id)
+        return FrequencyRow(name, entry.observed, entry.expected, entry.deviation)
