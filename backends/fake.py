@@ -50,9 +50,9 @@ def load(path: Path, options: LoadOptions, watch: Watch = UNWATCHED) -> FakeBack
     for step in range(steps):
         watch.check()
         watch.report(step * 1000 // steps, 1000)
-        time.sleep(settings.load_ms / 1000 / steps)
-        if step == 1:
+        if step == 0:
             accidents.may_happen("load")
+        time.sleep(settings.load_ms / 1000 / steps)
     watch.report(1000, 1000)
     return FakeBackend(settings, options, accidents)
 
@@ -155,6 +155,7 @@ class FakeBackend:
         begin = len(self._cached)
         for first in range(begin, len(ids), _PREFILL_CHUNK):
             watch.check()
+            watch.report(first - begin, len(ids) - begin)
             self._accidents.may_happen(phase)
             chunk = ids[first : first + _PREFILL_CHUNK]
             if phase == "decode":

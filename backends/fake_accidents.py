@@ -53,11 +53,15 @@ def _hang() -> None:
 
 
 def _freeze() -> None:
-    """Sleep in native code with the interpreter lock held: no Python thread runs any more."""
+    """Wait in native code with the interpreter lock held: no Python thread runs any more, and no
+    signal handler either, because a mutex, unlike a sleep, is not left on a signal."""
     if sys.platform == "win32":
         ctypes.PyDLL("kernel32").Sleep(-1)
-    while True:
-        ctypes.PyDLL(None).sleep(_FOREVER)
+    library = ctypes.PyDLL(None)
+    mutex = ctypes.create_string_buffer(256)
+    library.pthread_mutex_init(mutex, None)
+    library.pthread_mutex_lock(mutex)
+    library.pthread_mutex_lock(mutex)
 
 
 def render_template(

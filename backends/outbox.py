@@ -19,7 +19,6 @@ class Outbox:
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
         self._lock = threading.Lock()
-        self._last_progress = 0.0
 
     def send(self, reply: Reply) -> None:
         """Send at once."""
@@ -27,12 +26,14 @@ class Outbox:
             self._pipe.send(reply)
 
     def progress(self, number: int, phase: Phase) -> Callable[[int, int], None]:
-        """A `Watch.report` that sends at most 20 replies a second."""
+        """A `Watch.report` that sends the first call at once and then at most 20 a second."""
+        last = -_PROGRESS_INTERVAL
 
         def report(done: int, total: int) -> None:
+            nonlocal last
             now = time.monotonic()
-            if now - self._last_progress >= _PROGRESS_INTERVAL:
-                self._last_progress = now
+            if now - last >= _PROGRESS_INTERVAL:
+                last = now
                 self.send(Progress(number, phase, done, total))
 
         return report
