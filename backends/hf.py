@@ -29,6 +29,7 @@ from logitscope.backends.base import (
     PassStats,
     Watch,
 )
+from logitscope.backends.chat_template import render
 from logitscope.backends.hf_files import inspect_folder
 from logitscope.backends.hf_gguf import load_gguf
 from logitscope.backends.hf_load import (
@@ -121,19 +122,16 @@ class HfBackend:
 
     def render_chat(self, messages: Sequence[ChatMessage], *, add_generation_prompt: bool) -> str:
         """See ``base.Backend``."""
-        from logitscope.backends.chat_template import render
-
         template = chat_template(self._tokenizer)
         if template is None:
             raise BackendError(f"{self._info.name} has no chat template: use plain text.")
-        text: str = render(
+        return render(
             template,
             messages,
             add_generation_prompt=add_generation_prompt,
             bos_token=self._tokenizer.bos_token or "",
             eos_token=self._tokenizer.eos_token or "",
         )
-        return text
 
     def next_logits(self, ids: Sequence[int], watch: Watch = UNWATCHED) -> NDArray[np.float32]:
         """See ``base.Backend``."""
@@ -159,7 +157,9 @@ class HfBackend:
         step = max(self._budget // (4 * self._info.n_vocab), 1)
         for first in range(start, stop, step):
             last = min(first + step, stop)
-            yield self._rows(ids[: last - 1], last - first, watch)
+            rows = self._rows(ids[: last - 1], last - first, watch)
+            watch.report(last - start, stop - start)
+            yield rows
 
     def close(self) -> None:
         """Free weights and caches; twice is harmless."""

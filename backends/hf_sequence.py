@@ -122,6 +122,7 @@ class CachedSequence:
     def rows(self, ids: Sequence[int], count: int, watch: Watch) -> NDArray[np.float32]:
         """Logits behind each of the last ``count`` ids, shape (count, V), until the next call.
 
+        A prefill is reported in tokens that go through the model, done and in all.
         Whatever goes wrong, cancel included, the cache afterwards holds a prefix of ``ids``."""
         ids = list(ids)
         self.evaluated = 0
@@ -129,13 +130,14 @@ class CachedSequence:
             return self._last_row
         with self._watched(watch), self._torch.inference_mode():
             self._cut_to(min(common_prefix(self._ids, ids), len(ids) - count))
-            pieces = []
-            for first, last in self._passes(len(self._ids), len(ids) - count, len(ids)):
-                wanted = min(last - (len(ids) - count), last - first)
+            known, start, pieces = len(self._ids), len(ids) - count, []
+            for first, last in self._passes(known, start, len(ids)):
+                wanted = min(last - start, last - first)
                 logits = self._feed(ids[first:last], max(wanted, 1))
                 if wanted > 0:
                     pieces.append(logits)
-                watch.report(last, len(ids))
+                if known < start:
+                    watch.report(last - known, len(ids) - known)
             logits = pieces[0] if len(pieces) == 1 else self._torch.cat(pieces)
             rows: NDArray[np.float32] = logits.float().cpu().numpy()
         self._last_row = rows[-1:].copy()

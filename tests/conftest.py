@@ -40,6 +40,13 @@ def tiny_hf_other(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def tiny_gguf_other(tiny_hf_other: Path) -> Path:
+    """The weights and the tokenizer of ``tiny_hf_other`` as an F32 GGUF."""
+    pytest.importorskip("gguf")
+    return _tiny_models().convert_to_gguf(tiny_hf_other, tiny_hf_other.parent / "other-f32.gguf")
+
+
+@pytest.fixture(scope="session")
 def tiny_hf_sharded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The model of ``tiny_hf`` with its weights spread over several files."""
     folder = tmp_path_factory.mktemp("sharded") / "tiny-llama-sharded"
