@@ -31,6 +31,7 @@ from logitscope.gui.shown import ShownRow
 from logitscope.gui.viewer import Viewer
 from logitscope.sampling import SamplerSettings, Shaped
 from logitscope.steps import Origin, StepRecord
+from logitscope.surprisal import summarise
 from logitscope.vocabulary import Vocabulary
 
 
@@ -262,7 +263,7 @@ class Session(QObject):
         if row is None or not self.row_is_current or row.position < self.prompt_length:
             return
         self.stop()
-        numbers = row.distribution.summarise(token_id)
+        numbers = summarise(row.distribution.logits, token_id)
         step = StepRecord(
             token_id=token_id,
             origin=Origin.FORCED,
@@ -388,9 +389,9 @@ class Session(QObject):
         self.noticed.emit(Notice(reply.sentence, reply.detail, is_bug=not reply.expected))
 
     def _process_died(self, reply: Died) -> None:
+        self._forget_model()
         if self.is_running:
             self._runner.end()
-        self._forget_model()
         self.model_changed.emit()
         self.noticed.emit(Notice(reply.sentence, reply.detail))
 

@@ -1,0 +1,183 @@
+"""The session against a real model process with the fake backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from pytestqt.qtbot import QtBot
+
+from logitscope.backends.base import LoadOptions
+from logitscope.backends.fake import load as load_fake
+from logitscope.distribution import Distribution
+from logitscope.gui.engine import Engine
+from logitscope.gui.session import Notice, Session
+from logitscope.sampling import SamplerSettings
+from logitscope.steps import Origin
+
+MODEL = "fake:vocab=500,seed=3"
+
+
+@pytest.fixture
+def session(qtbot: QtBot) -> Iterator[Session]:
+    engine = Engine()
+    made = Session(engine)
+    yield made
+    engine.close()
+
+
+@pytest.fixture
+def loaded(qtbot: QtBot, session: Session) -> Session:
+    session.open_model(MODEL)
+    qtbot.waitUntil(lambda: session.model is not None, timeout=20_000)
+    return session
+
+
+def ready(session: Session) -> Callable[[], bool]:
+    return lambda: session.is_ready and not session.is_running and session.row_is_current
+
+
+def reference_row(ids: tuple[int, ...]) -> np.ndarray:
+    backend = load_fake(MODEL, LoadOptions())
+    row = backend.next_logits(ids)
+    backend.close()
+    return row
+
+
+def assert_row_is_right(session: Session) -> None:
+    row = session.row
+    assert row is not None
+    assert row.ids == session.ids[: session.position]
+    np.testing.assert_array_equal(row.distribution.logits, reference_row(row.ids))
+
+
+def test_typing_shows_the_row_of_what_was_typed_last(qtbot: QtBot, loaded: Session) -> None:
+    for text in ("T", "Th", "The", "The sky", "The sky is"):
+        loaded.set_prompt(text)
+    qtbot.waitUntil(ready(loaded))
+    assert loaded.vocabulary is not None
+    assert loaded.vocabulary.text_bytes(loaded.ids) == b"The sky is"
+    assert_row_is_right(loaded)
+
+
+def test_a_run_appends_and_ends_with_the_row_behind_it(qtbot: QtBot, loaded: Session) -> None:
+    loaded.set_prompt("The sky is")
+    loaded.run(12)
+    qtbot.waitUntil(lambda: len(loaded.document.path) > 0 and not loaded.is_running)
+    qtbot.waitUntil(ready(loaded))
+    assert 1 <= len(loaded.document.path) <= 12
+    assert_row_is_right(loaded)
+    for position in range(loaded.prompt_length, len(loaded.ids)):
+        step = loaded.document.step_at(position)
+        assert step is not None
+        expected = Distribution(reference_row(loaded.ids[:position]))
+        assert step.log_probability == pytest.approx(
+            np.log(expected.probability(step.token_id)), abs=1e-6
+        )
+
+
+def test_undo_takes_a_whole_run_back_and_redo_brings_it_again(
+    qtbot: QtBot, loaded: Session
+) -> None:
+    loaded.set_prompt("abc")
+    qtbot.waitUntil(ready(loaded))
+    loaded.run(5)
+    qtbot.waitUntil(ready(loaded))
+    after = loaded.ids
+    loaded.undo()
+    assert loaded.ids == after[: loaded.prompt_length]
+    loaded.redo()
+    assert loaded.ids == after
+    qtbot.waitUntil(ready(loaded))
+    assert_row_is_right(loaded)
+
+
+def test_undo_of_typing_brings_the_old_continuation_back(qtbot: QtBot, loaded: Session) -> None:
+    loaded.set_prompt("abc")
+    loaded.run(4)
+    qtbot.waitUntil(lambda: bool(loaded.document.path))
+    qtbot.waitUntil(ready(loaded))
+    before = loaded.ids
+    loaded.set_prompt("something else")
+    qtbot.waitUntil(ready(loaded))
+    assert loaded.document.path == ()
+    loaded.undo()
+    qtbot.waitUntil(ready(loaded))
+    assert loaded.state.text == "abc"
+    assert loaded.ids == before
+
+
+def test_forcing_keeps_the_other_branch_and_its_numbers_are_the_rows(
+    qtbot: QtBot, loaded: Session
+) -> None:
+    loaded.set_prompt("abc")
+    loaded.run(4)
+    qtbot.waitUntil(lambda: bool(loaded.document.path))
+    qtbot.waitUntil(ready(loaded))
+    old = loaded.document.tail_ids
+    position = loaded.prompt_length + 1
+    loaded.select(position)
+    qtbot.waitUntil(ready(loaded))
+    assert_row_is_right(loaded)
+    row = loaded.row
+    assert row is not None
+    other = int(row.distribution.order[7])
+    if other == old[1]:
+        other = int(row.distribution.order[8])
+    loaded.force(other)
+    assert loaded.document.tail_ids == (old[0], other)
+    step = loaded.document.step_at(position)
+    assert step is not None
+    assert step.origin is Origin.FORCED
+    assert step.rank in {8, 9}
+    assert len(loaded.document.children_at(position)) == 2
+    qtbot.waitUntil(ready(loaded))
+    assert_row_is_right(loaded)
+
+
+def test_the_sampler_is_applied_without_asking_the_model(qtbot: QtBot, loaded: Session) -> None:
+    loaded.set_prompt("abc")
+    qtbot.waitUntil(ready(loaded))
+    replies: list[object] = []
+    loaded.engine.replied.connect(replies.append)
+    row = loaded.row
+    loaded.set_settings(SamplerSettings(temperature=0.0))
+    assert loaded.row is row
+    shaped = loaded.shaped
+    assert shaped is not None
+    assert row is not None
+    assert shaped.probability_of(int(row.distribution.order[0])) == 1.0
+    assert replies == []
+    loaded.undo()
+    assert loaded.settings == SamplerSettings()
+
+
+def test_a_model_that_dies_leaves_the_document_and_can_be_loaded_again(
+    qtbot: QtBot, session: Session
+) -> None:
+    notices: list[Notice] = []
+    session.noticed.connect(notices.append)
+    session.open_model("fake:vocab=500,seed=3,abort=decode,after=3")
+    session.set_prompt("abc")
+    qtbot.waitUntil(ready(session), timeout=20_000)
+    session.run(50)
+    qtbot.waitUntil(lambda: session.model is None, timeout=20_000)
+    assert not session.is_running
+    assert len(notices) == 1
+    assert session.state.text == "abc"
+    kept = session.ids
+    session.open_model(MODEL)
+    qtbot.waitUntil(ready(session), timeout=20_000)
+    assert session.ids == kept
+    assert_row_is_right(session)
+
+
+def test_an_empty_prompt_without_bos_shows_no_row(qtbot: QtBot, loaded: Session) -> None:
+    loaded.set_prompt("abc")
+    qtbot.waitUntil(ready(loaded))
+    loaded.set_wrapping(chat=False, add_special=False, parse_special=False)
+    loaded.set_prompt("")
+    qtbot.waitUntil(lambda: loaded.is_ready)
+    assert loaded.ids == ()
+    assert loaded.row is None
