@@ -59,9 +59,9 @@ def main() -> int:
     wanted = fingerprint(kind)
     if stamp.is_file() and stamp.read_text() == wanted:
         return 0
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036 - it runs before anything is installed
         have = ".".join(map(str, sys.version_info[:3]))
-        return fail(f"Python 3.11 or newer is needed, this is {have}: make PYTHON=python3.11 {kind}")
+        return fail(f"Python 3.11 or newer is needed, not {have}: make PYTHON=python3.11 {kind}")
     code = provide(missing_packages(kind)) or create_venv() or install(kind)
     if code == 0:
         stamp.write_text(wanted)
@@ -153,7 +153,7 @@ def create_venv() -> int:
 def install(kind: str) -> int:
     """pip with its output in a log; a sign of life while it runs, the log's end if it fails."""
     print(
-        f"Installing Logitscope and its libraries into {VENV.name} (log: {LOG.relative_to(ROOT)}).\n"
+        f"Installing Logitscope and its libraries (log: {LOG.relative_to(ROOT)}).\n"
         "llama-cpp-python is compiled here the first time: about 5 minutes on two cores.",
         flush=True,
     )
