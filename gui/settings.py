@@ -177,6 +177,18 @@ class Settings(QObject):
             self._store.setValue(setting.key, value)
             self.changed.emit(setting.key)
 
+    def value(self, setting: AnySetting) -> bool | int | str:
+        """The value of a setting whose type does not matter here."""
+        return setting.read(self._store.value(setting.key))
+
+    def reset(self) -> None:
+        """Give every setting of the table its default."""
+        for setting in TABLE:
+            before = self.value(setting)
+            self._store.remove(setting.key)
+            if before != setting.default:
+                self.changed.emit(setting.key)
+
     def load_options(self) -> LoadOptions:
         """How a model is loaded where nothing else was asked for."""
         layers = self.get(GPU_LAYERS)

@@ -1,0 +1,270 @@
+"""The window: the model bar on top, the text in the middle, the panels as docks around it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QByteArray, QSize, Qt
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QDialog,
+    QDockWidget,
+    QMainWindow,
+    QMenu,
+    QMenuBar,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from logitscope.gui import commands, theme
+from logitscope.gui.actions import ActionSet
+from logitscope.gui.message import Message, Severity
+from logitscope.gui.notify import Messages
+from logitscope.gui.opening import Opener
+from logitscope.gui.panel_table import PANELS, PanelSpec, Place
+from logitscope.gui.panels.model import ModelBar
+from logitscope.gui.session import Session
+from logitscope.gui.settings import THEME, ZOOM, Settings
+from logitscope.gui.widgets.card import Card, CardTitle, PanelDock
+from logitscope.gui.widgets.drop_overlay import DropOverlay
+from logitscope.gui.widgets.toast import Toast
+from logitscope.gui.words import translated
+
+LAYOUT_VERSION = 1
+"""Raise it when the docks change so much that an old layout makes no sense."""
+USUAL_SIZE = QSize(1440, 900)
+RIGHT_SHARE = 0.42
+"""Of the window's width, for the panels on the right."""
+
+_AREAS = {
+    Place.RIGHT: Qt.DockWidgetArea.RightDockWidgetArea,
+    Place.BOTTOM: Qt.DockWidgetArea.BottomDockWidgetArea,
+}
+
+
+class MainWindow(QMainWindow):
+    """Puts the panels together; what they show is the session's business."""
+
+    def __init__(self, session: Session, settings: Settings) -> None:
+        super().__init__()
+        self.session = session
+        self.settings = settings
+        self.warm_temperature = session.settings.temperature or 1.0
+        self.messages = Messages(session, self)
+        self.opener = Opener(session, settings, self.messages, self)
+        self.model_bar = ModelBar(session)
+        self.model_bar.stop_wanted.connect(lambda: commands.stop(self))
+        self.panels: dict[str, QWidget] = {}
+        self.docks: dict[str, PanelDock] = {}
+        self._build_panels()
+        self.command_actions = ActionSet(commands.COMMANDS, self, self)
+        self._build_top()
+        self.toast = Toast(self)
+        self.drop_overlay = DropOverlay(self)
+        self._connect()
+        self.setWindowTitle("Logitscope")
+        self._lay_out()
+
+    # -- making -----------------------------------------------------------------------------
+
+    def _build_panels(self) -> None:
+        self.setDockNestingEnabled(True)
+        self.setContentsMargins(theme.GRID, 0, theme.GRID, theme.GRID)
+        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
+        for spec in PANELS:
+            panel = spec.build(self.session)
+            self.panels[spec.id] = panel
+            title = translated("Panels", spec.title)
+            if spec.place is Place.CENTRE:
+                card = Card(title, panel)
+                self.setCentralWidget(card)
+                _explain(card.title, panel)
+            else:
+                dock = PanelDock(spec.id, title, panel, self)
+                self.docks[spec.id] = dock
+                _explain(dock.title, panel)
+
+    def _place_docks(self) -> None:
+        """Every dock where the table puts it."""
+        for place, area in _AREAS.items():
+            specs = [spec for spec in PANELS if spec.place is place]
+            for spec in specs:
+                self.addDockWidget(area, self.docks[spec.id])
+            self._share_out(specs, place)
+
+    def _share_out(self, specs: list[PanelSpec], place: Place) -> None:
+        docks: list[QDockWidget] = [self.docks[spec.id] for spec in specs]
+        shares = [100 * spec.share for spec in specs]
+        if place is Place.RIGHT:
+            self.resizeDocks(docks, shares, Qt.Orientation.Vertical)
+            widths = [round(RIGHT_SHARE * self.width())] * len(docks)
+            self.resizeDocks(docks, widths, Qt.Orientation.Horizontal)
+        else:
+            self.resizeDocks(docks, shares, Qt.Orientation.Horizontal)
+
+    def _build_top(self) -> None:
+        top = QWidget(self)
+        layout = QVBoxLayout(top)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        bar = QMenuBar(top)
+        self.command_actions.fill(bar)
+        layout.addWidget(bar)
+        layout.addWidget(self.model_bar)
+        self.setMenuWidget(top)
+        recent = QMenu(self)
+        recent.aboutToShow.connect(lambda: self.opener.fill_recent(recent))
+        self.command_actions["recent"].setMenu(recent)
+        self.model_menu = QMenu(self)
+        self.model_menu.aboutToShow.connect(self._fill_model_menu)
+        self.model_bar.set_menu(self.model_menu)
+
+    def _fill_model_menu(self) -> None:
+        self.opener.fill_recent(self.model_menu)
+        self.model_menu.addSeparator()
+        for command_id in ("library", "open_file", "open_folder", "open_options", "reload"):
+            self.model_menu.addAction(self.command_actions[command_id])
+
+    def _lay_out(self) -> None:
+        """The usual layout first, to be able to return to it; then the remembered one."""
+        self.resize(USUAL_SIZE)
+        self.ensurePolished()
+        layout = self.layout()
+        if layout is not None:
+            layout.activate()
+        self._place_docks()
+        self._default_layout: QByteArray = self.saveState(LAYOUT_VERSION)
+        remembered = self.settings.layout
+        if remembered is not None:
+            geometry, docks = remembered
+            self.restoreGeometry(geometry)
+            self.restoreState(docks, LAYOUT_VERSION)
+
+    def _connect(self) -> None:
+        self.messages.arrived.connect(self._show_message)
+        self.messages.settled.connect(self.toast.dismiss)
+        self.settings.changed.connect(self._apply_setting)
+        self.session.settings_changed.connect(self._note_temperature)
+        self.session.model_changed.connect(self._name_window)
+        self.drop_overlay.dropped.connect(self.opener.open_dropped)
+
+    # -- following --------------------------------------------------------------------------
+
+    def _apply_setting(self, key: str) -> None:
+        if key == THEME.key:
+            theme.set_mode(theme.Mode(self.settings.get(THEME)))
+        elif key == ZOOM.key:
+            theme.set_zoom(self.settings.get(ZOOM))
+
+    def _note_temperature(self) -> None:
+        if not self.session.settings.greedy:
+            self.warm_temperature = self.session.settings.temperature
+
+    def _name_window(self) -> None:
+        model = self.session.model
+        self.setWindowTitle("Logitscope" if model is None else f"{model.name} – Logitscope")
+
+    def _show_message(self, message: Message) -> None:
+        if message.severity is Severity.BUG:
+            from logitscope.gui.dialogs.messages import BugDialog
+
+            BugDialog(message, self).open()
+        else:
+            self.toast.show_message(message)
+
+    def _open_dialog(self, dialog: QDialog) -> None:
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
+
+    # -- commands ---------------------------------------------------------------------------
+
+    def ask_for_file(self) -> None:
+        self.opener.ask_for_file()
+
+    def ask_for_folder(self) -> None:
+        self.opener.ask_for_folder()
+
+    def ask_for_options(self) -> None:
+        self.opener.ask_for_options()
+
+    def show_library(self) -> None:
+        self.opener.show_library()
+
+    def show_recent(self) -> None:
+        name = self.model_bar.name
+        self.model_menu.popup(name.mapToGlobal(name.rect().bottomLeft()))
+
+    def show_settings(self) -> None:
+        from logitscope.gui.dialogs.settings import SettingsDialog
+
+        self._open_dialog(SettingsDialog(self.settings, self))
+
+    def show_messages(self) -> None:
+        from logitscope.gui.dialogs.messages import MessagesDialog
+
+        self._open_dialog(MessagesDialog(self.messages, self))
+
+    def show_commands(self) -> None:
+        from logitscope.gui.dialogs.shortcuts import ShortcutsDialog
+
+        self._open_dialog(ShortcutsDialog(self.command_actions, self))
+
+    def show_about(self) -> None:
+        from logitscope.gui.dialogs.about import AboutDialog
+
+        self._open_dialog(AboutDialog(self))
+
+    def focus_panel(self, panel_id: str) -> None:
+        dock = self.docks.get(panel_id)
+        if dock is not None:
+            dock.show()
+            dock.raise_()
+        _focus_into(self.panels[panel_id])
+
+    def toggle_panel(self, panel_id: str) -> None:
+        dock = self.docks[panel_id]
+        dock.setVisible(not dock.isVisible())
+
+    def reset_layout(self) -> None:
+        for dock in self.docks.values():
+            dock.setFloating(False)
+            dock.show()
+        self.restoreState(self._default_layout, LAYOUT_VERSION)
+
+    def toggle_full_screen(self) -> None:
+        self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
+
+    # -- events -----------------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.drop_overlay.listen()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if not self.command_actions.take_bare_key(event):
+            super().keyPressEvent(event)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self.settings.save_layout(self.saveGeometry(), self.saveState(LAYOUT_VERSION))
+        self.settings.sync()
+        self.hide()
+        self.session.stop()
+        self.session.engine.close()
+        self.opener.close()
+        super().closeEvent(event)
+
+
+def _explain(title: CardTitle, panel: QWidget) -> None:
+    """Put the panel's ``HELP``, a title and how to read it, behind a question mark."""
+    words = getattr(panel, "HELP", None)
+    if words is not None:
+        title.set_help(*words)
+
+
+def _focus_into(panel: QWidget) -> None:
+    """Give the keyboard to the panel, or to the first widget in it that takes it."""
+    candidates = [panel, *panel.findChildren(QWidget)]
+    for widget in candidates:
+        takes = widget.focusPolicy() & Qt.FocusPolicy.TabFocus or widget.focusProxy() is not None
+        if takes and widget.isVisibleTo(panel):
+            widget.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            return

@@ -1,0 +1,189 @@
+"""Every way to a model: dialogs, menus, what was dropped, what is opened at the start."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
+
+from logitscope.backends.base import BackendError, LoadOptions
+from logitscope.backends.library import LibraryEntry, find_models
+from logitscope.backends.packaged import assemble
+from logitscope.backends.registry import choose
+from logitscope.gui.background import Background
+from logitscope.gui.message import Action, Message, Severity
+from logitscope.gui.notify import Messages
+from logitscope.gui.session import Session
+from logitscope.gui.settings import OPEN_LAST, Settings, exists
+
+
+class Opener(QObject):
+    """Opens models into the session. Paths are checked for being a model at all before the one
+    that is loaded is given up for them."""
+
+    refused = Signal()
+
+    def __init__(
+        self, session: Session, settings: Settings, messages: Messages, window: QWidget
+    ) -> None:
+        super().__init__(window)
+        self._session = session
+        self._settings = settings
+        self._messages = messages
+        self._window = window
+        self._newest = 0
+        self._last_good: tuple[str, str, LoadOptions] | None = None
+        self.background = Background(self)
+        session.model_changed.connect(self._model_changed)
+        self._offer_recovery()
+
+    # -- opening ----------------------------------------------------------------------------
+
+    def open(self, path: str, backend: str = "", options: LoadOptions | None = None) -> None:
+        """Load this path, or say in one sentence why it is no model. The newest wish wins."""
+        self._newest += 1
+        try:
+            if not backend:
+                choose(path)
+        except BackendError as error:
+            self._messages.put(Message(str(error), error.detail))
+            self.refused.emit()
+            return
+        self._session.open_model(path, backend, options or self._settings.load_options())
+
+    def open_dropped(self, paths: list[str]) -> None:
+        """Open the first of the paths; a window holds one model."""
+        if not paths:
+            return
+        if len(paths) > 1:
+            name = Path(paths[0]).name
+            words = self.tr("A window holds one model: of what was dropped, “{name}” was opened.")
+            self._messages.say(words.format(name=name))
+        self.open(paths[0])
+
+    def open_entry(self, entry: LibraryEntry) -> None:
+        """Open a model of the library; the packaged one is put together first."""
+        if entry.ready:
+            self.open(str(entry.path))
+            return
+        self._newest += 1
+        wish = self._newest
+        self._messages.say(self.tr("Putting the packaged model together …"))
+
+        def done(path: Path) -> None:
+            if wish == self._newest:
+                self.open(str(path))
+
+        self.background.start(assemble, done, self._assembling_failed)
+
+    def open_at_start(
+        self, model: str | None, backend: str = "", options: LoadOptions | None = None
+    ) -> None:
+        """Open what was asked for; else the last model; else the first one on this machine."""
+        if model is not None:
+            self.open(model, backend, options)
+            return
+        if not self._settings.get(OPEN_LAST):
+            return
+        known = [path for path in self._settings.recent if exists(path)]
+        if known:
+            self.open(known[0], backend, options)
+        else:
+            wish = self._newest
+
+            def done(entries: list[LibraryEntry]) -> None:
+                if entries and wish == self._newest:
+                    self.open_entry(entries[0])
+
+            self.background.start(find_models, done, lambda _error: None)
+
+    def close(self) -> None:
+        self.background.close()
+
+    # -- asking -----------------------------------------------------------------------------
+
+    def ask_for_file(self) -> None:
+        dialog = self._file_dialog(self.tr("Open a GGUF file"))
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters([self.tr("GGUF models (*.gguf)"), self.tr("All files (*)")])
+        dialog.open()
+
+    def ask_for_folder(self) -> None:
+        dialog = self._file_dialog(self.tr("Open a Hugging Face model folder"))
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.open()
+
+    def ask_for_options(self) -> None:
+        from logitscope.gui.dialogs.open_model import OpenModelDialog
+
+        last = self._session.last_load[0] if self._session.last_load else ""
+        path = last if Path(last).exists() else ""
+        dialog = OpenModelDialog(self._settings, self.background, path, self._window)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.wanted.connect(self.open)
+        dialog.open()
+
+    def show_library(self) -> None:
+        from logitscope.gui.dialogs.library import LibraryDialog
+
+        dialog = LibraryDialog(self.background, self._window)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.wanted.connect(self.open_entry)
+        dialog.open()
+
+    def fill_recent(self, menu: QMenu) -> None:
+        """One entry for each recent model; those that are gone cannot be chosen."""
+        menu.clear()
+        for path in self._settings.recent:
+            there = exists(path)
+            name = Path(path).name
+            action = QAction(
+                name if there else self.tr("{name}  (missing)").format(name=name), menu
+            )
+            action.setToolTip(path)
+            action.setEnabled(there)
+            action.triggered.connect(partial(self.open, path))
+            menu.addAction(action)
+        if menu.isEmpty():
+            menu.addAction(self.tr("No models opened yet")).setEnabled(False)
+        else:
+            menu.addSeparator()
+            menu.addAction(self.tr("Forget these"), self._settings.forget_models)
+        menu.setToolTipsVisible(True)
+
+    # -- inside -----------------------------------------------------------------------------
+
+    def _file_dialog(self, title: str) -> QFileDialog:
+        recent = self._settings.recent
+        start = str(Path(recent[0]).parent) if recent else str(Path.home())
+        dialog = QFileDialog(self._window, title, start)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(partial(self.open))
+        return dialog
+
+    def _model_changed(self) -> None:
+        session = self._session
+        if session.model is not None and session.last_load is not None:
+            self._last_good = session.last_load
+            self._settings.remember_model(session.last_load[0])
+        self._offer_recovery()
+
+    def _offer_recovery(self) -> None:
+        again = Action(self.tr("Load again"), self._session.reload_model)
+        actions = [again]
+        if self._last_good is not None and self._last_good != self._session.last_load:
+            good = self._last_good
+            title = self.tr("Back to {name}").format(name=Path(good[0]).name)
+            actions = [Action(title, lambda: self._session.open_model(*good)), again]
+        self._messages.recovery = actions
+
+    def _assembling_failed(self, error: Exception) -> None:
+        expected = isinstance(error, BackendError)
+        sentence = str(error) if expected else self.tr("The packaged model cannot be prepared.")
+        detail = error.detail if isinstance(error, BackendError) else repr(error)
+        self._messages.put(
+            Message(sentence, detail, Severity.PROBLEM if expected else Severity.BUG)
+        )

@@ -1,0 +1,124 @@
+"""A panel on the window's ground: a title line and a body with round corners, fixed or docked."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+    QWidgetAction,
+)
+
+from logitscope.gui import icons, theme
+
+BUTTON = 24
+HELP_WIDTH = 360
+
+
+class CardTitle(QFrame):
+    """Name on the left, small buttons on the right."""
+
+    def __init__(self, title: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("cardTitle")
+        self.label = QLabel(title, self)
+        self._help: tuple[str, str] | None = None
+        self._help_button: QToolButton | None = None
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(12, 4, 6, 4)
+        self._row.setSpacing(2)
+        self._row.addWidget(self.label)
+        self._row.addStretch(1)
+        theme.notifier().changed.connect(self._restyle)
+        self._restyle()
+
+    def add_button(self, icon: str, name: str, place: int = -1) -> QToolButton:
+        button = QToolButton(self)
+        button.setProperty("flat", True)
+        button.setProperty("small", True)
+        button.setIcon(icons.icon(icon, "muted"))
+        button.setIconSize(QSize(16, 16))
+        button.setFixedSize(BUTTON, BUTTON)
+        button.setToolTip(name)
+        button.setAccessibleName(name)
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._row.insertWidget(self._row.count() if place < 0 else place, button)
+        return button
+
+    def set_help(self, title: str, text: str) -> None:
+        """How to read the panel, behind a small question mark."""
+        self._help = title, text
+        if self._help_button is None:
+            self._help_button = self.add_button("help", self.tr("How to read this"), 2)
+            self._help_button.clicked.connect(self.show_help)
+
+    def show_help(self) -> None:
+        if self._help is None or self._help_button is None:
+            return
+        below = self._help_button.mapToGlobal(QPoint(0, self._help_button.height() + 4))
+        popover(self._help_button, *self._help).popup(below)
+
+    def _restyle(self) -> None:
+        font = theme.ui_font()
+        font.setWeight(font.Weight.DemiBold)
+        self.label.setFont(font)
+
+
+class Card(QWidget):
+    """A panel that stays where it is."""
+
+    def __init__(self, title: str, panel: QWidget, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.title = CardTitle(title, self)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.title)
+        layout.addWidget(_body(panel), 1)
+
+
+class PanelDock(QDockWidget):
+    """A panel that can be moved, tabbed, floated and closed."""
+
+    def __init__(self, name: str, title: str, panel: QWidget, parent: QWidget) -> None:
+        super().__init__(title, parent)
+        self.setObjectName(f"dock_{name}")
+        self.title = CardTitle(title, self)
+        self._float = self.title.add_button("float", self.tr("Float or dock"))
+        self._float.clicked.connect(lambda: self.setFloating(not self.isFloating()))
+        close = self.title.add_button("close", self.tr("Close this panel"))
+        close.clicked.connect(self.close)
+        self.setTitleBarWidget(self.title)
+        self.setWidget(_body(panel))
+
+
+def popover(owner: QWidget, title: str, text: str) -> QMenu:
+    """A few sentences that a click or Esc puts away again."""
+    menu = QMenu(owner)
+    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    label = QLabel(f"<b>{title}</b><br><br>{text}", wordWrap=True)
+    label.setFixedWidth(HELP_WIDTH)
+    label.setContentsMargins(12, 8, 12, 8)
+    action = QWidgetAction(menu)
+    action.setDefaultWidget(label)
+    closing = QAction(menu.tr("Close"), menu)
+    menu.addAction(action)
+    menu.addAction(closing)
+    return menu
+
+
+def _body(panel: QWidget) -> QFrame:
+    body = QFrame()
+    body.setObjectName("cardBody")
+    layout = QVBoxLayout(body)
+    # Room for the frame's round corners.
+    layout.setContentsMargins(4, 0, 4, 6)
+    layout.addWidget(panel)
+    return body
