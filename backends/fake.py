@@ -46,7 +46,7 @@ def load(path: Path, options: LoadOptions, watch: Watch = UNWATCHED) -> FakeBack
     """Loader of the registry. Raises ModelFileError for a pseudo-path that cannot be read."""
     settings = FakeSettings.parse(str(path))
     accidents = Accidents(settings)
-    steps = 20
+    steps = max(20, round(settings.load_ms / 20))
     for step in range(steps):
         watch.check()
         watch.report(step * 1000 // steps, 1000)

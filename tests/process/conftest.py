@@ -133,13 +133,13 @@ def shared_client() -> Iterator[Asker]:
     asker.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def watch_end() -> type[Gone]:
     """The class that waits for a process's end."""
     return Gone
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def new_asker() -> type[Asker]:
     """The class of the client, for tests that need to make their own."""
     return Asker
