@@ -7,7 +7,7 @@ Panels read properties and call the methods under "intents"; nothing else change
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
@@ -26,32 +26,16 @@ from logitscope.backends.messages import (
 from logitscope.document import Block, Document, State
 from logitscope.gui.engine import Engine
 from logitscope.gui.history import Change, History, Kind
+from logitscope.gui.insertion import Insertion
+from logitscope.gui.notices import Notice, PassCost
 from logitscope.gui.runner import Runner
 from logitscope.gui.shown import ShownRow
 from logitscope.gui.viewer import Viewer
+from logitscope.navigation import Landmark, find
+from logitscope.placed import placed_step
 from logitscope.sampling import SamplerSettings, Shaped
 from logitscope.steps import Origin, StepRecord
-from logitscope.surprisal import summarise
 from logitscope.vocabulary import Vocabulary
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """One sentence for the person; ``detail`` is for "copy details"."""
-
-    sentence: str
-    detail: str = ""
-    is_bug: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PassCost:
-    """What the last evaluation cost."""
-
-    cached: int
-    evaluated: int
-    seconds: float
-    kv_bytes: int
 
 
 class Session(QObject):
@@ -90,6 +74,7 @@ class Session(QObject):
         self.loading_path: str | None = None
         self.last_load: tuple[str, str, LoadOptions] | None = None
         self.cost: PassCost | None = None
+        self._insertion = Insertion(engine, self.document, self)
         engine.replied.connect(self._take)
 
     # -- reading ----------------------------------------------------------------------------
@@ -263,19 +248,7 @@ class Session(QObject):
         if row is None or not self.row_is_current or row.position < self.prompt_length:
             return
         self.stop()
-        numbers = summarise(row.distribution.logits, token_id)
-        step = StepRecord(
-            token_id=token_id,
-            origin=Origin.FORCED,
-            log_probability=numbers.log_probability,
-            rank=numbers.rank,
-            entropy=numbers.entropy,
-            shaped_probability=None,
-            draw=None,
-            top_ids=numbers.top_ids,
-            top_log_probabilities=numbers.top_log_probabilities,
-            seconds=0.0,
-        )
+        step = placed_step(row.distribution.logits, token_id, Origin.FORCED)
 
         def put() -> None:
             self.document.go_to_position(row.position)
@@ -283,6 +256,19 @@ class Session(QObject):
 
         self._viewer.selected = None
         self._change("Force token", put)
+
+    def insert_text(self, text: str) -> None:
+        """Put a text behind the path, as the tokens the model's tokenizer makes of it."""
+        if text and self.is_ready and self.ids:
+            self.stop()
+            self._insertion.ask(text, self._append_placed)
+
+    def jump(self, landmark: Landmark, direction: int = 1) -> None:
+        """Select the next generated position of a kind; nothing where there is none."""
+        steps = self.document.steps
+        found = find(steps, landmark, self.position - self.prompt_length, direction)
+        if found is not None:
+            self.select(self.prompt_length + found)
 
     def clear(self) -> None:
         """Forget all continuations; the prompt stays."""
@@ -296,6 +282,10 @@ class Session(QObject):
     def redo(self) -> None:
         self.stop()
         self.undo_stack.redo()
+
+    def _append_placed(self, steps: tuple[StepRecord, ...]) -> None:
+        self._viewer.select(None)
+        self._change("Insert text", lambda: [self.document.append(step) for step in steps])
 
     # -- changes ----------------------------------------------------------------------------
 

@@ -12,7 +12,9 @@ from logitscope.backends.base import LoadOptions
 from logitscope.backends.fake import load as load_fake
 from logitscope.distribution import Distribution
 from logitscope.gui.engine import Engine
-from logitscope.gui.session import Notice, Session
+from logitscope.gui.notices import Notice
+from logitscope.gui.session import Session
+from logitscope.navigation import Landmark
 from logitscope.sampling import SamplerSettings
 from logitscope.steps import Origin
 
@@ -181,3 +183,34 @@ def test_an_empty_prompt_without_bos_shows_no_row(qtbot: QtBot, loaded: Session)
     qtbot.waitUntil(lambda: loaded.is_ready)
     assert loaded.ids == ()
     assert loaded.row is None
+
+
+def test_inserted_text_becomes_tokens_with_their_own_numbers(qtbot: QtBot, loaded: Session) -> None:
+    loaded.set_prompt("abc")
+    qtbot.waitUntil(ready(loaded))
+    loaded.insert_text(" 日本 🦊")
+    qtbot.waitUntil(lambda: bool(loaded.document.path))
+    qtbot.waitUntil(ready(loaded))
+    assert loaded.vocabulary is not None
+    assert loaded.vocabulary.text_bytes(loaded.ids).decode() == "abc 日本 🦊"
+    for position in range(loaded.prompt_length, len(loaded.ids)):
+        step = loaded.document.step_at(position)
+        assert step is not None
+        assert step.origin is Origin.INSERTED
+        expected = Distribution(reference_row(loaded.ids[:position]))
+        assert step.rank == expected.rank(step.token_id)
+    loaded.undo()
+    assert loaded.document.path == ()
+
+
+def test_jumping_to_a_forced_token_selects_it(qtbot: QtBot, loaded: Session) -> None:
+    loaded.set_prompt("abc")
+    loaded.run(3)
+    qtbot.waitUntil(lambda: bool(loaded.document.path))
+    qtbot.waitUntil(ready(loaded))
+    loaded.force(5)
+    forced_at = len(loaded.ids) - 1
+    loaded.run(3)
+    qtbot.waitUntil(ready(loaded))
+    loaded.jump(Landmark.PLACED)
+    assert loaded.position == forced_at
