@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSpinBox, QTabWidget, QVBoxLayout, QWidget
 from superqt import QElidingLabel
@@ -10,9 +10,15 @@ from superqt.utils import QSignalThrottler
 
 from logitscope.distribution import Distribution, effective_choices
 from logitscope.gui import theme
+from logitscope.gui.export import Exporter, attach_menu
 from logitscope.gui.panels.distribution_bars import BAR_LIMITS, BarsTab
+from logitscope.gui.panels.distribution_compare import CompareTab
+from logitscope.gui.panels.distribution_curve import CurveTab
+from logitscope.gui.panels.distribution_how import HowTab
+from logitscope.gui.panels.distribution_list import ListTab
 from logitscope.gui.panels.step_words import Labels
-from logitscope.gui.session import Notice, Session
+from logitscope.gui.notices import Notice
+from logitscope.gui.session import Session
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.bars_data import Scale
 from logitscope.gui.widgets.slider_field import make_plain
@@ -27,6 +33,17 @@ HELD_MASS = 0.9
 class DistributionPanel(QWidget):
     """Views of ``session.row`` and of what the sampler makes of it."""
 
+    HELP = (
+        "Next token",
+        "Each row is a token that can come next: the upper bar is the model's own probability, "
+        "the lower one what the sampler chain makes of it; hatched tokens were removed. "
+        "The last row holds every other token of the vocabulary, so that everything adds up to 1. "
+        "Double-click a token, or press Enter, to put it into the text.",
+    )
+
+    bar_count_changed = Signal(int)
+    """The person chose another number of bars."""
+
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
@@ -34,40 +51,46 @@ class DistributionPanel(QWidget):
         self._after = QElidingLabel()
         self._figures = QElidingLabel()
         self.bars = BarsTab(session, self._labels)
-        self.bars.wants_force.connect(self.force)
+        self.list = ListTab(session, self._labels)
+        self.curve = CurveTab(session, self._labels)
+        self.how = HowTab(session, self._labels)
+        self.compare = CompareTab(session, self._labels)
+        self._make_tabs()
+        self._lay_out()
+        self._connect()
+
+    def _make_tabs(self) -> None:
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
-        self.tabs.addTab(self.bars, self.tr("Bars"))
-        self.tabs.setCornerWidget(self._bars_controls(), Qt.Corner.TopRightCorner)
-        self._lay_out()
-        self._throttle = QSignalThrottler(parent=self)
-        self._throttle.setTimeout(FRAME_MS)
-        self._throttle.triggered.connect(self._refresh)
-        for signal in (
-            session.row_changed,
-            session.settings_changed,
-            session.path_changed,
-            session.selection_changed,
-            session.model_changed,
+        for tab, title in (
+            (self.bars, self.tr("Bars")),
+            (self.list, self.tr("List")),
+            (self.curve, self.tr("Curve")),
+            (self.how, self.tr("How")),
+            (self.compare, self.tr("Compare")),
         ):
-            signal.connect(self._throttle.throttle)
+            self.tabs.addTab(tab, title)
+        self._corner = self._bars_controls()
+        self.tabs.setCornerWidget(self._corner, Qt.Corner.TopRightCorner)
+        self.tabs.currentChanged.connect(self._tab_chosen)
 
     def _lay_out(self) -> None:
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(8, 8, 8, 0)
-        layout.setSpacing(4)
+        layout.setContentsMargins(theme.GRID, theme.GRID, theme.GRID, 0)
+        layout.setSpacing(theme.GRID // 2)
         layout.addWidget(self._after)
         layout.addWidget(self._figures)
         layout.addWidget(self.tabs, 1)
+        self.setFocusProxy(self.bars.view)
 
     def _bars_controls(self) -> QWidget:
         self.count_box = QSpinBox()
-        self.count_box.setRange(*BAR_LIMITS)
         make_plain(self.count_box)
+        self.count_box.setRange(*BAR_LIMITS)
         self.count_box.setValue(self.bars.bar_count)
         self.count_box.setToolTip(self.tr("How many of the likeliest tokens have a bar"))
         self.count_box.setAccessibleName(self.tr("Number of bars"))
-        self.count_box.valueChanged.connect(self.bars.set_bar_count)
+        self.count_box.valueChanged.connect(self._count_chosen)
         self.scale_box = QComboBox()
         for scale, name in (
             (Scale.LINEAR, self.tr("Linear")),
@@ -79,13 +102,58 @@ class DistributionPanel(QWidget):
         self.scale_box.currentIndexChanged.connect(self._scale_chosen)
         corner = QWidget()
         layout = QHBoxLayout(corner)
-        layout.setContentsMargins(0, 0, 0, 2)
+        layout.setContentsMargins(0, 0, 0, theme.GRID // 2)
         layout.addWidget(self.count_box)
         layout.addWidget(self.scale_box)
         return corner
 
+    def _connect(self) -> None:
+        session = self._session
+        self._throttle = QSignalThrottler(parent=self)
+        self._throttle.setTimeout(FRAME_MS)
+        self._throttle.triggered.connect(self._refresh)
+        for signal in (
+            session.row_changed,
+            session.settings_changed,
+            session.path_changed,
+            session.selection_changed,
+            session.model_changed,
+        ):
+            signal.connect(self._throttle.throttle)
+        self.bars.wants_force.connect(self.force)
+        self.list.wants_force.connect(self.force)
+        self.bars.view.current_changed.connect(self.look_at)
+        self.list.looked_at.connect(self.look_at)
+        attach_menu(
+            self.bars.view,
+            Exporter(session, self.bars.view, self.bars.exported, "next-token"),
+        )
+
+    # -- choosing what is seen --------------------------------------------------------------
+
+    @property
+    def bar_count(self) -> int:
+        return self.bars.bar_count
+
+    def set_bar_count(self, count: int) -> None:
+        """Show this many bars, as far as the limits allow."""
+        self.count_box.setValue(count)
+
+    def look_at(self, token_id: int) -> None:
+        """Make a token the one that the tabs speak of."""
+        self.bars.view.set_current(token_id)
+        self.how.set_token(token_id)
+
+    def _count_chosen(self, count: int) -> None:
+        self.bars.set_bar_count(count)
+        self.bar_count_changed.emit(count)
+
     def _scale_chosen(self) -> None:
         self.bars.view.set_scale(Scale(self.scale_box.currentData()))
+
+    def _tab_chosen(self) -> None:
+        self._corner.setVisible(self.tabs.currentWidget() is self.bars)
+        self._refresh()
 
     # -- acting -----------------------------------------------------------------------------
 
@@ -115,7 +183,9 @@ class DistributionPanel(QWidget):
             return
         self._refresh_head()
         self.bars.view.empty_text = self._empty_text()
-        self.bars.refresh()
+        for tab in (self.bars, self.list, self.curve, self.how, self.compare):
+            if self.tabs.currentWidget() is tab:
+                tab.refresh()
 
     def _refresh_head(self) -> None:
         row = self._session.row
