@@ -9,7 +9,8 @@ from datetime import datetime
 from PySide6.QtCore import QObject, Signal
 
 from logitscope.gui.message import Action, Message, Severity
-from logitscope.gui.session import Notice, Session
+from logitscope.gui.notices import Notice
+from logitscope.gui.session import Session
 
 KEPT_MESSAGES = 200
 
