@@ -103,9 +103,12 @@ class StopTexts:
         """Add a token; whether a stop text ends within its bytes."""
         if not self._texts:
             return False
-        window = self._tail + self._vocabulary.text_bytes([token_id])
+        piece = self._vocabulary.text_bytes([token_id])
+        window = self._tail + piece
         self._tail = window[-self._keep :] if self._keep else b""
-        return any(text in window for text in self._texts)
+        # Of the older bytes one less than the text is long: a text that an earlier run has
+        # already stopped at does not stop this one.
+        return any(text in window[-(len(piece) + len(text) - 1) :] for text in self._texts if piece)
 
 
 def choose(row: Row, settings: SamplerSettings, ids: Sequence[int]) -> Choice:

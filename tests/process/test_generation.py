@@ -1,0 +1,166 @@
+"""The generation loop, in this process, over rows that are made for the test."""
+
+from __future__ import annotations
+
+import os
+import secrets
+
+import numpy as np
+import pytest
+
+from logitscope.backends.base import BackendError, Cancelled
+from logitscope.backends.generation import Generation, choose
+from logitscope.backends.messages import Ending, Generate
+from logitscope.backends.rows import RowRing
+from logitscope.sampling import SamplerSettings, draw, shape
+from logitscope.vocabulary import TokenKind, Vocabulary
+
+PIECES = [b"<bos>", b"<eos>", b"a", b"b", b" st", b"op", b"\xe4\xb8", b"\xad", b"stop it", b"x"]
+KINDS = [TokenKind.CONTROL] * 2 + [TokenKind.NORMAL] * 8
+VOCABULARY = Vocabulary.from_pieces(PIECES, KINDS, bos=0, eos=1, end_ids=frozenset({1}))
+GREEDY = SamplerSettings(temperature=0)
+
+
+@pytest.fixture
+def run():
+    """Run a request over a script of ids which the model prefers one after the other."""
+    ring = RowRing.create(f"lgs-{os.getpid()}-{secrets.token_hex(4)}", 64, len(PIECES))
+
+    def go(script, *, start=(0,), context=1000, next_row=None, between=lambda: None, **options):
+        asked = []
+
+        def scripted(ids):
+            asked.append(list(ids))
+            row = np.zeros(len(PIECES), dtype=np.float32)
+            row[script[min(len(asked), len(script)) - 1]] = 5
+            return row
+
+        options = {"settings": GREEDY, "max_tokens": 20} | options
+        steps = []
+        request = Generate(number=7, ids=tuple(start), **options)
+        generation = Generation(request, VOCABULARY, context, ring, steps.append)
+        try:
+            finished = generation.run(next_row or scripted, between)
+        except BackendError as error:
+            finished = error
+        rows = [ring.copy(step.row) for step in steps]
+        return [s.step.token_id for s in steps], finished, steps, rows, asked
+
+    yield go
+    ring.unlink()
+    ring.close()
+
+
+def test_length(run) -> None:
+    ids, finished, steps, rows, asked = run([2, 3, 2, 9], max_tokens=3)
+    assert ids == [2, 3, 2]
+    assert [s.position for s in steps] == [1, 2, 3]
+    assert (finished.ending, finished.position) == (Ending.LENGTH, 4)
+    # One pass a token and one for the row behind the last.
+    assert asked == [[0], [0, 2], [0, 2, 3], [0, 2, 3, 2]]
+    assert [int(row.argmax()) for row in rows] == [2, 3, 2]
+
+
+def test_no_tokens_gives_the_row_alone(run) -> None:
+    ids, finished, *_, asked = run([2], max_tokens=0)
+    assert (ids, finished.ending, finished.position) == ([], Ending.LENGTH, 1)
+    assert asked == [[0]]
+
+
+def test_end_token_is_kept(run) -> None:
+    ids, finished, *_ = run([2, 1, 3])
+    assert (ids, finished.ending, finished.position) == ([2, 1], Ending.END_TOKEN, 3)
+
+
+def test_end_token_can_be_ignored(run) -> None:
+    ids, finished, *_ = run([2, 1, 3, 2], ignore_end=True, max_tokens=4)
+    assert (ids, finished.ending) == ([2, 1, 3, 2], Ending.LENGTH)
+
+
+def test_context_full(run) -> None:
+    ids, finished, *_ = run([2, 3, 2, 3], context=3)
+    assert (ids, finished.ending, finished.position) == ([2, 3], Ending.CONTEXT_FULL, 3)
+
+
+@pytest.mark.parametrize(
+    ("stops", "start", "script", "expected"),
+    [
+        (("stop",), (0,), [2, 4, 5, 2, 2], [2, 4, 5]),  # " st" + "op"
+        (("中",), (0,), [2, 6, 7, 2, 2], [2, 6, 7]),  # inside of one character
+        (("top",), (0,), [2, 8, 2, 2, 2], [2, 8]),  # inside of one token
+        (("zzz", "bb"), (0,), [3, 2, 3, 3, 2], [3, 2, 3, 3]),  # the second of two
+        (("stop",), (0, 4), [5, 2, 4, 5, 2], [5]),  # begun before this request
+        (("ab", "zzzzzz"), (0, 2, 3), [9, 9, 9, 9, 2], [9, 9, 9, 9, 2]),  # stopped at before
+        (("a", "zzzzzz"), (0, 2), [1, 9, 9, 9, 9], [1, 9, 9, 9, 9]),  # a mark adds no text
+        (("", "ab"), (0,), [2, 3, 2, 2, 2], [2, 3]),  # an empty text stops nothing
+        (("<eos>",), (0,), [1, 2, 2, 2, 2], [1, 2, 2, 2, 2]),  # a mark is no text
+    ],
+)
+def test_stop_texts_are_found_over_the_borders_of_tokens(run, stops, start, script, expected):
+    ids, finished, *_ = run(
+        script, start=start, prompt_length=1, stop_texts=stops, max_tokens=5, ignore_end=True
+    )
+    assert ids == expected
+    stopped = len(expected) < 5
+    assert (finished.ending is Ending.STOP_TEXT) == stopped
+    assert finished.position == len(start) + len(expected)
+
+
+def test_a_stop_text_in_the_prompt_does_not_stop(run) -> None:
+    ids, finished, *_ = run(
+        [5, 2, 2], start=(0, 8, 4), prompt_length=3, stop_texts=("stop",), max_tokens=3
+    )
+    # "op" completes "st" of the prompt: not a match behind the prompt.
+    assert (ids, finished.ending) == ([5, 2, 2], Ending.LENGTH)
+
+
+def test_cancel_keeps_what_was_generated(run) -> None:
+    calls = []
+
+    def between() -> None:
+        calls.append(1)
+        if len(calls) == 3:
+            raise Cancelled
+
+    ids, finished, *_ = run([2, 3, 2, 3], between=between)
+    assert (ids, finished.ending, finished.row) == ([2, 3, 2], Ending.CANCELLED, None)
+
+
+def test_an_error_comes_after_the_steps(run) -> None:
+    def next_row(ids):
+        if len(ids) == 3:
+            raise BackendError("The library gave up.")
+        return np.arange(10, dtype=np.float32)
+
+    ids, error, *_ = run([], next_row=next_row)
+    assert ids == [9, 9]
+    assert str(error) == "The library gave up."
+
+
+def test_an_error_in_the_numbers_reaches_the_caller(run) -> None:
+    def next_row(_ids):
+        row = np.zeros(10, dtype=np.float32)
+        row[3] = np.nan
+        return row
+
+    with pytest.raises(ValueError, match="NaN"):
+        run([], next_row=next_row)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        GREEDY,
+        SamplerSettings(temperature=0, repetition_penalty=1.5),
+        SamplerSettings(temperature=0.7, top_k=5, seed=3),
+        SamplerSettings(seed=12),
+    ],
+)
+def test_a_choice_is_what_the_sampler_chain_gives(settings) -> None:
+    generator = np.random.default_rng(4)
+    for position in range(1, 30):
+        # Few different values: ties happen.
+        row = generator.integers(0, 4, 50).astype(np.float32)
+        ids = generator.integers(0, 50, position).tolist()
+        expected = draw(shape(row, settings, ids), settings.seed, position)
+        assert choose(row, settings, ids) == expected
