@@ -28,6 +28,7 @@ class Runner(QObject):
         self._engine = engine
         self._document = document
         self._change: Change | None = None
+        self._has_decoded = False
         self._seconds: deque[float] = deque(maxlen=SPEED_STEPS)
         self._timer = QTimer(self, interval=FRAME_MS, singleShot=True)
         self._timer.timeout.connect(self.frame)
@@ -48,6 +49,7 @@ class Runner(QObject):
     def start(self, max_tokens: int, stop_texts: tuple[str, ...], change: Change) -> None:
         state = self._document.state
         self._change = change
+        self._has_decoded = False
         self.number = self._engine.generate(
             self._document.ids,
             state.settings,
@@ -60,7 +62,10 @@ class Runner(QObject):
     def take_step(self, reply: Stepped) -> None:
         self.newest = (self._document.ids[: reply.position], reply.row)
         self._document.append(reply.step)
-        self._seconds.append(reply.step.seconds)
+        if self._has_decoded:
+            self._seconds.append(reply.step.seconds)
+        # The first row is usually at hand before the run: its time is no decode.
+        self._has_decoded = True
         if not self._timer.isActive():
             self._timer.start()
 
