@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from logitscope.exponentials import exponents, pieces, weighted_surprise, weights_of
 from logitscope.ranking import Ids, Row, order_among, rank_within, top_among
-from logitscope.sampler_settings import SamplerSettings, Stage, TieRule
+from logitscope.sampler_settings import SamplerSettings, Stage
 
 Vector = NDArray[np.float64]
 
@@ -218,7 +218,7 @@ def heat(candidates: Candidates, settings: SamplerSettings) -> Candidates:
 def keep_top_k(candidates: Candidates, settings: SamplerSettings) -> Candidates:
     """The k likeliest."""
     count = min(settings.top_k, candidates.count)
-    if settings.tie_rule is TieRule.ALL:
+    if settings.keeps_ties:
         last = candidates.ranking.head(count)[-1]
         count = candidates.ranking.at_least(float(candidates.ranking.values[last]))
     return candidates.first(count)
@@ -239,7 +239,7 @@ def keep_top_p(candidates: Candidates, settings: SamplerSettings) -> Candidates:
         count = int(np.searchsorted(np.cumsum(probabilities), settings.top_p)) + 1
         if count <= len(probabilities):
             return candidates.first(count)
-    mask = _nearest(candidates, np.negative, settings.top_p, TieRule.LOWEST_ID)
+    mask = _nearest(candidates, np.negative, settings.top_p, keeps_ties=False)
     places = candidates.places(mask)
     return candidates.first(len(places), places)
 
@@ -256,7 +256,7 @@ def keep_typical(candidates: Candidates, settings: SamplerSettings) -> Candidate
     def distance(exponent: Vector) -> Vector:
         return np.abs(exponent + mean)
 
-    mask = _nearest(candidates, distance, settings.typical_p, settings.tie_rule)
+    mask = _nearest(candidates, distance, settings.typical_p, keeps_ties=settings.keeps_ties)
     ranking = candidates.ranking.restricted(np.sort(candidates.places(mask)))
     return Candidates(ranking, ranking.possible, temperature)
 
@@ -265,7 +265,8 @@ def _nearest(
     candidates: Candidates,
     distance: Callable[[Vector], Vector],
     mass: float,
-    tie_rule: TieRule,
+    *,
+    keeps_ties: bool,
 ) -> NDArray[np.bool_]:
     """Which candidates, smallest distance first, are needed to hold the mass.
 
@@ -290,7 +291,7 @@ def _nearest(
     below = float(reached[cut - 1]) if cut else 0.0
     running = below + np.cumsum(candidates.weights[inside]) / candidates.total
     count = min(int(np.searchsorted(running, mass)) + 1, len(inside))
-    if tie_rule is TieRule.ALL and count:
+    if keeps_ties and count:
         count = int(np.searchsorted(away, away[count - 1], side="right"))
     kept: NDArray[np.bool_] = bins < cut
     kept[inside[:count]] = True

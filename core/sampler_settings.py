@@ -20,7 +20,10 @@ class Stage(StrEnum):
 
 
 class TieRule(StrEnum):
-    """What top-k and typical do with tokens that tie with the last one they keep."""
+    """What top-k and typical do with tokens that tie with the last one they keep.
+
+    Top-p keeps as few as needed under either rule: there the two libraries agree.
+    """
 
     LOWEST_ID = "lowest_id"
     """Exactly as many as asked for, lower ids first: the size that llama.cpp keeps."""
@@ -73,7 +76,9 @@ class SamplerSettings:
     order: tuple[Stage, ...] = LLAMACPP_ORDER
     """Stages from first to last; one that is missing is off."""
     seed: int = 0
-    tie_rule: TieRule = TieRule.LOWEST_ID
+    tie_rule: TieRule | None = None
+    """None means the rule of the library whose order is set: ALL for TRANSFORMERS_ORDER,
+    LOWEST_ID for any other."""
 
     def __post_init__(self) -> None:
         for name in ("top_p", "min_p", "typical_p"):
@@ -97,6 +102,13 @@ class SamplerSettings:
             )
         if len(set(self.order)) != len(self.order):
             raise ValueError("The order of the sampler chain names a stage twice.")
+
+    @property
+    def keeps_ties(self) -> bool:
+        """Whether the rule for ties is ALL."""
+        if self.tie_rule is None:
+            return self.order == TRANSFORMERS_ORDER
+        return self.tie_rule is TieRule.ALL
 
     @property
     def greedy(self) -> bool:
