@@ -9,7 +9,6 @@ from functools import partial
 
 from PySide6.QtGui import QGuiApplication
 
-from logitscope.backends.messages import Phase
 from logitscope.gui import theme
 from logitscope.gui.actions import CONTEXT, Command, Menu, Shell
 from logitscope.gui.panel_table import PANELS, PanelSpec
@@ -32,11 +31,9 @@ def run(shell: Shell) -> None:
 
 
 def stop(shell: Shell) -> None:
-    """End whatever the model process is busy with."""
-    session = shell.session
-    session.stop()
-    if session.engine.activity.phase not in {None, Phase.DECODE}:
-        session.engine.cancel(session.engine.activity.number)
+    """End whatever the model process is busy with, and the process where it does not obey."""
+    shell.session.stop()
+    shell.session.engine.stop_hard()
 
 
 def change_temperature(direction: int, shell: Shell) -> None:

@@ -102,6 +102,10 @@ class Engine(QObject):
     def cancel_channel(self, channel: Channel) -> None:
         self._client.cancel_channel(channel)
 
+    def stop_hard(self) -> None:
+        """Stop everything, loading too; a process that does not obey within seconds is ended."""
+        self._client.stop_hard()
+
     def row(self, ref: RowRef) -> NDArray[np.float32] | None:
         """A copy of a row, or None where a newer one has taken its place."""
         return self._client.row(ref)

@@ -73,6 +73,7 @@ class Session(QObject):
         self.vocabulary: Vocabulary | None = None
         self.loading_path: str | None = None
         self.last_load: tuple[str, str, LoadOptions] | None = None
+        self._load_number = 0
         self.cost: PassCost | None = None
         self._insertion = Insertion(engine, self.document, self)
         engine.replied.connect(self._take)
@@ -146,7 +147,7 @@ class Session(QObject):
         self._forget_model()
         self.last_load = (path, backend, chosen)
         self.loading_path = path
-        self.engine.load(path, backend, chosen)
+        self._load_number = self.engine.load(path, backend, chosen)
         self.model_changed.emit()
 
     def reload_model(self) -> None:
@@ -340,6 +341,8 @@ class Session(QObject):
                 self._runner.take_step(reply)
             case Finished() if reply.number == self._runner.number:
                 self._run_finished(reply)
+            case Finished():
+                self._request_cancelled(reply)
             case Failed():
                 self._request_failed(reply)
             case Died():
@@ -369,10 +372,21 @@ class Session(QObject):
                 Notice("The context is full: shorten the prompt or load with a longer context.")
             )
 
+    def _request_cancelled(self, reply: Finished) -> None:
+        if self._end_loading(reply.number):
+            self.noticed.emit(Notice("Loading was stopped; your text is as it was."))
+        if self._viewer.take_failure(reply.number):
+            self.noticed.emit(Notice("Reading the prompt was stopped: change it or step to go on."))
+
+    def _end_loading(self, number: int) -> bool:
+        if number != self._load_number or self.loading_path is None:
+            return False
+        self.loading_path = None
+        self.model_changed.emit()
+        return True
+
     def _request_failed(self, reply: Failed) -> None:
-        if self.loading_path is not None:
-            self.loading_path = None
-            self.model_changed.emit()
+        self._end_loading(reply.number)
         if self.is_running and reply.number == self._runner.number:
             self._runner.end()
         self._viewer.take_failure(reply.number)

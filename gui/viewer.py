@@ -56,11 +56,16 @@ class Viewer(QObject):
         return True
 
     def when_ready(self, action: Callable[[], None]) -> None:
-        """Do this as soon as the ids of the prompt are known; the newest wish wins."""
-        if self.is_waiting_for_ids:
-            self._when_ready = action
-        else:
+        """Do this as soon as the ids of the prompt are known; the newest wish wins.
+
+        Where reading the prompt was stopped, or has failed, the model is asked again.
+        """
+        if not self.is_waiting_for_ids:
             action()
+            return
+        if self._live_number == 0:
+            self.evaluate_text()
+        self._when_ready = action
 
     def forget_wishes(self) -> None:
         self._when_ready = None
@@ -107,6 +112,7 @@ class Viewer(QObject):
     def forget(self) -> None:
         """The model is gone."""
         self.vocabulary = None
+        self._live_number = 0
         self.is_waiting_for_ids = False
         self._when_ready = None
         self.shelf.clear()
@@ -125,11 +131,17 @@ class Viewer(QObject):
             self.show(row)
         self._fulfil_wish()
 
-    def take_failure(self, number: int) -> None:
-        if number == self._live_number:
-            self.is_waiting_for_ids = False
-            self._when_ready = None
-            self.show(None)
+    def take_failure(self, number: int) -> bool:
+        """The request failed or was cancelled; False where it was not the newest of the prompt.
+
+        Ids that were waited for stay unknown until the prompt changes or ``when_ready`` asks.
+        """
+        if number != self._live_number:
+            return False
+        self._live_number = 0
+        self._when_ready = None
+        self.show(None)
+        return True
 
     def _ask_for(self, wanted: tuple[int, ...]) -> None:
         if self.selected is None:
