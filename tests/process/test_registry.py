@@ -100,7 +100,7 @@ def test_a_file_without_permission(gguf) -> None:
 
 
 def test_a_name_nobody_knows(gguf) -> None:
-    with pytest.raises(MissingBackend, match='no backend "onnx".*llamacpp'):
+    with pytest.raises(MissingBackend, match=r'no backend "onnx".*llamacpp'):
         open_backend("onnx", str(gguf), LoadOptions())
 
 

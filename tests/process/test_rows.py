@@ -51,19 +51,20 @@ def test_a_copy_does_not_change_afterwards(rings) -> None:
 
 def test_no_row_is_ever_torn(rings) -> None:
     writer, reader = rings
-    refs = [writer.write(row_of(0))]
+    newest = writer.write(row_of(0))
     done = threading.Event()
 
     def write() -> None:
+        nonlocal newest
         for value in range(1, 5000):
-            refs.append(writer.write(row_of(value)))
+            newest = writer.write(row_of(value))
         done.set()
 
     thread = threading.Thread(target=write)
     thread.start()
     copies = 0
     while not done.is_set():
-        row = reader.copy(refs[-1])
+        row = reader.copy(newest)
         if row is not None:
             copies += 1
             assert row.min() == row.max()
