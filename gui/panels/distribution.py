@@ -11,13 +11,13 @@ from superqt.utils import QSignalThrottler
 from logitscope.distribution import Distribution, effective_choices
 from logitscope.gui import theme
 from logitscope.gui.export import Exporter, attach_menu
+from logitscope.gui.notices import Notice
 from logitscope.gui.panels.distribution_bars import BAR_LIMITS, BarsTab
 from logitscope.gui.panels.distribution_compare import CompareTab
 from logitscope.gui.panels.distribution_curve import CurveTab
 from logitscope.gui.panels.distribution_how import HowTab
 from logitscope.gui.panels.distribution_list import ListTab
 from logitscope.gui.panels.step_words import Labels
-from logitscope.gui.notices import Notice
 from logitscope.gui.session import Session
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.bars_data import Scale

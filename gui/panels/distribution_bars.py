@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from logitscope.gui.export import Cell, Table
 from logitscope.gui.panels.step_words import (
     Labels,
     actual_token,
@@ -108,6 +109,19 @@ class BarsTab(QWidget):
         elif rest.removed_count:
             note = self.tr("{count} removed").format(count=numbers.count(rest.removed_count))
         return Tail(self.tr("every other token"), rest.count, rest.raw, rest.shaped, note)
+
+    def exported(self) -> Table:
+        """The rows and the rest, with their exact values."""
+        titles = ("rank", "token", "id", "logit", "raw", "shaped", "removed_by")
+        rows: list[tuple[Cell, ...]] = [
+            (bar.rank, bar.text, bar.token_id, bar.logit, bar.raw, bar.shaped, bar.removed_by)
+            for bar in self.view.bars
+        ]
+        tail = self.view.tail
+        if tail is not None:
+            words = f"{tail.label} ({numbers.count(tail.count)})"
+            rows.append((None, words, None, None, tail.raw, tail.shaped, tail.note))
+        return Table("tokens", titles, tuple(rows))
 
     # -- words ------------------------------------------------------------------------------
 

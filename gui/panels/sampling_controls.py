@@ -130,7 +130,9 @@ class SamplingControls(QWidget):
         self.penalties.setDuration(0)
         self.penalties.toggleButton().setStyleSheet(_QUIET_BUTTON)
         for holder in (self.penalties, self.penalties.content()):
-            holder.layout().setContentsMargins(0, 0, 0, 0)
+            inner = holder.layout()
+            if inner is not None:
+                inner.setContentsMargins(0, 0, 0, 0)
         self.penalties.addWidget(_grid(self.repetition, self.frequency, self.presence, self.last_n))
         layout.addWidget(self.penalties)
 

@@ -32,7 +32,7 @@ class Columns:
 
 def columns(width: float, numbers: QFontMetricsF) -> Columns:
     """Share a width among the columns."""
-    probability_width = numbers.horizontalAdvance("0.000000000") + GAP
+    probability_width = numbers.horizontalAdvance("■ raw ■ shaped") + GAP
     logit_width = numbers.horizontalAdvance("−000.00") + GAP
     id_width = numbers.horizontalAdvance("000,000") + GAP
     text_width = min(TEXT_LIMITS[1], max(TEXT_LIMITS[0], TEXT_SHARE * width))

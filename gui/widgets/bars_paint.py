@@ -22,6 +22,7 @@ STUB = 1.5
 FEW_TICKS = 160.0
 """Below this width of the axis only its ends are named."""
 TICK_ROOM = 60.0
+SQUARE = 7.0
 GRAPHICS_CONTRAST = 3.0
 """WCAG 2.2 level AA for graphics."""
 
@@ -43,7 +44,8 @@ class Labels:
     """Words of the head line."""
 
     token: str
-    probabilities: str
+    raw: str
+    shaped: str
     logit: str
     token_id: str
 
@@ -66,13 +68,26 @@ class RowPainter:
         painter.setFont(self._look.number_font)
         painter.setPen(self._palette.muted)
         painter.drawText(QRectF(at.text_x, 0, at.text_width, height), LEFT, words.token)
-        room = QRectF(at.probability_x, 0, at.probability_width + GAP, height)
-        painter.drawText(room, LEFT, words.probabilities)
+        self._legend(height, words)
         if at.logit_width:
             painter.drawText(QRectF(at.logit_x, 0, at.logit_width, height), RIGHT, words.logit)
         if at.id_width:
             painter.drawText(QRectF(at.id_x, 0, at.id_width, height), RIGHT, words.token_id)
         self._tick_names(height)
+
+    def _legend(self, height: float, words: Labels) -> None:
+        """Which of the two bars is which; above the column of their numbers."""
+        x = self._at.probability_x
+        for color, word in (
+            (self._palette.bar_raw, words.raw),
+            (self._palette.bar_shaped, words.shaped),
+        ):
+            square = QRectF(x, (height - SQUARE) / 2, SQUARE, SQUARE)
+            self._painter.fillRect(square, color)
+            width = self._look.number_metrics.horizontalAdvance(word) + GAP / 2
+            room = QRectF(square.right() + 3, 0, width, height)
+            self._painter.drawText(room, LEFT, word)
+            x = room.right() + 2
 
     def _tick_names(self, height: float) -> None:
         last = len(self._axis.ticks) - 1
