@@ -14,6 +14,7 @@ BOX_WIDTH = 72
 _PLAIN = """
 QAbstractSpinBox { padding: 1px 4px; min-height: 18px; }
 QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { width: 0; border: 0; }
+QAbstractSpinBox::up-arrow, QAbstractSpinBox::down-arrow { image: none; width: 0; height: 0; }
 """
 
 
