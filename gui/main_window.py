@@ -32,6 +32,8 @@ from logitscope.gui.words import translated
 LAYOUT_VERSION = 1
 """Raise it when the docks change so much that an old layout makes no sense."""
 USUAL_SIZE = QSize(1440, 900)
+FRAME_HEIGHT = 32
+"""Left for the title bar that the system puts around the window."""
 RIGHT_SHARE = 0.42
 """Of the window's width, for the panels on the right."""
 
@@ -126,7 +128,8 @@ class MainWindow(QMainWindow):
 
     def _lay_out(self) -> None:
         """The usual layout first, to be able to return to it; then the remembered one."""
-        self.resize(USUAL_SIZE)
+        room = self.screen().availableSize() - QSize(2, FRAME_HEIGHT)
+        self.resize(USUAL_SIZE.boundedTo(room))
         self.ensurePolished()
         layout = self.layout()
         if layout is not None:

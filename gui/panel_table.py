@@ -47,7 +47,7 @@ PANELS: tuple[PanelSpec, ...] = (
     PanelSpec("text", mark("Panels", "Text"), "text", f"{_PANELS}.text:TextPanel",
               Place.CENTRE, "Ctrl+1", "", 1),
     PanelSpec("distribution", mark("Panels", "Next token"), "bars",
-              f"{_PANELS}.distribution:DistributionPanel", Place.RIGHT, "Ctrl+2", "F6", 3),
+              f"{_PANELS}.distribution:DistributionPanel", Place.RIGHT, "Ctrl+2", "F6", 11),
     PanelSpec("sampling", mark("Panels", "Sampling"), "sliders",
-              f"{_PANELS}.sampling:SamplingPanel", Place.RIGHT, "Ctrl+3", "F7", 2),
+              f"{_PANELS}.sampling:SamplingPanel", Place.RIGHT, "Ctrl+3", "F7", 9),
 )  # fmt: skip

@@ -10,6 +10,7 @@ import sys
 from enum import StrEnum
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from types import ModuleType
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -239,7 +240,9 @@ def qt_palette(of: Palette) -> QPalette:
 
 def style_sheet(of: Palette) -> str:
     """The packaged style sheet with this palette's colours in place of ``@names``."""
-    sheet = (resources.files("logitscope.resources") / "themes" / "window.qss").read_text("utf-8")
+    packaged = resources.files("logitscope.resources")
+    sheet = (packaged / "themes" / "window.qss").read_text("utf-8")
+    sheet = sheet.replace("@icons", Path(str(packaged / "icons")).as_posix())
     for name, color in sorted(_named(of).items(), key=lambda item: -len(item[0])):
         sheet = sheet.replace(f"@{name}", color.name(QColor.NameFormat.HexArgb))
     return sheet
