@@ -188,12 +188,16 @@ def wait_with_signs(process: subprocess.Popen[bytes]) -> int:
 
 
 def doing() -> str:
-    """The last line of the log, shortened."""
-    lines = [line.strip() for line in LOG.read_text(errors="replace").splitlines() if line.strip()]
-    last = lines[-1] if lines else "starting"
-    if last.startswith("Building wheel"):
-        return "compiling llama.cpp …"
-    return last[:100]
+    """The stage that pip's log has reached."""
+    for line in reversed(LOG.read_text(errors="replace").splitlines()):
+        words = line.split()
+        if line.lstrip().startswith("Building wheel for") and "finished" not in line:
+            return "compiling " + words[3]
+        if line.startswith("Installing collected packages"):
+            return "unpacking the libraries"
+        if words[:1] in (["Collecting"], ["Downloading"], ["Using"]):
+            return "fetching " + words[-1 if words[0] == "Using" else 1]
+    return "starting"
 
 
 if __name__ == "__main__":
