@@ -128,3 +128,8 @@ def tokens_holding(distribution: Distribution, mass: float) -> int:
         if count < len(head):
             break
     return count
+
+
+def by_rank(distribution: Distribution, ids: Ids) -> Ids:
+    """The ids, likeliest first; int64."""
+    return ids[np.argsort(distribution.ranks[ids])]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QFontMetricsF, QKeyEvent
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QVBoxLayout, QWidget
 
 from logitscope.gui import theme
 from logitscope.gui.panels.ranked_model import TOKEN_ID, Column, RankedModel
 from logitscope.gui.panels.step_words import Labels
+from logitscope.gui.panels.token_search import TokenSearch
 from logitscope.gui.session import Session
 
 _SAMPLES = {
@@ -51,6 +52,8 @@ class ListTab(QWidget):
         super().__init__(parent)
         self._session = session
         self.model = RankedModel(labels, self)
+        self.search = TokenSearch(session, labels)
+        self.search.found.connect(self.show_token)
         self.view = RankedView()
         self.view.setModel(self.model)
         self.view.setAccessibleName(self.tr("All tokens by rank"))
@@ -66,7 +69,12 @@ class ListTab(QWidget):
         self.view.selectionModel().currentChanged.connect(self._current_changed)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 4, 0, 0)
-        layout.addWidget(self.view)
+        layout.setSpacing(4)
+        layout.addWidget(self.search)
+        layout.addWidget(self.view, 1)
+        find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
+        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.activated.connect(self.search.bar.line.setFocus)
         self._fit()
         theme.notifier().changed.connect(self._fit)
 
@@ -74,6 +82,7 @@ class ListTab(QWidget):
         """Read the row on show."""
         row, shaped = self._session.row, self._session.shaped
         self.model.set_step(None if row is None else row.distribution, shaped)
+        self.search.refresh()
 
     def show_token(self, token_id: int) -> None:
         """Scroll to a token and make it the current one."""

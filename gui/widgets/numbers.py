@@ -49,7 +49,9 @@ def count(value: int) -> str:
 
 
 def times(value: float) -> str:
-    """A factor: ``7.389×``, ``1.2e+09×``."""
+    """A factor: ``7.389×``, ``43,390×``, ``1.234e+09×``."""
     if math.isinf(value):
         return "∞×"
+    if 1e3 <= value < 1e6:
+        return f"{value:,.0f}×"
     return f"{value:#.4g}×" if SMALL <= value < 1e6 else f"{value:.3e}×"
