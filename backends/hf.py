@@ -148,7 +148,8 @@ class HfBackend:
         """See ``base.Backend``."""
         if not 1 <= start <= stop <= len(ids) + 1:
             raise ValueError(f"positions {start} to {stop} are not within 1 to {len(ids) + 1}")
-        self._check_ids(ids[: max(stop - 1, 1)])
+        if start < stop:
+            self._check_ids(ids[: stop - 1])
         return self._score_chunks(ids, start, stop, watch)
 
     def _score_chunks(
@@ -180,9 +181,9 @@ class HfBackend:
 
     def _check_ids(self, ids: Sequence[int]) -> None:
         if not ids:
-            raise ValueError("a model needs at least one token to read")
+            raise ValueError("there is no row without ids")
         if min(ids) < 0 or max(ids) >= self._info.n_vocab:
-            raise ValueError(f"ids must be within 0 to {self._info.n_vocab - 1}")
+            raise ValueError(f"an id is outside the vocabulary of {self._info.n_vocab} tokens")
         if len(ids) > self._info.context_length:
             raise ContextOverflow(
                 f"The text has {len(ids)} tokens, but {self._info.name} holds only "

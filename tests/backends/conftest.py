@@ -78,7 +78,7 @@ def hf_case(request: pytest.FixtureRequest, *, sentencepiece: bool) -> Case:
     path = request.getfixturevalue(name)
     other = request.getfixturevalue("tiny_hf_other")
     load = importlib.import_module("logitscope.backends.hf").load
-    options = LoadOptions(device="cpu", threads=2)
+    options = LoadOptions(device="cpu", threads=1)
     return Case(name, path, other, load, options, transformers_rows(path), 1e-4, 1e-4)
 
 
@@ -90,7 +90,7 @@ def llamacpp_case(request: pytest.FixtureRequest) -> Case:
     path = request.getfixturevalue("tiny_gguf")
     other = request.getfixturevalue("tiny_gguf_other")
     load = importlib.import_module("logitscope.backends.llamacpp").load
-    options = LoadOptions(cache_type="f32", threads=2)
+    options = LoadOptions(cache_type="f32", threads=1)
     return Case("llamacpp", path, other, load, options, transformers_rows(folder), 1e-3, 1e-3)
 
 
@@ -98,6 +98,8 @@ def transformers_rows(folder: Path) -> Callable[[Sequence[int]], Row]:
     """Rows of transformers' own model, one pass over all ids, no cache."""
     torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
     transformers = pytest.importorskip("transformers", reason="the extra `torch` is not installed")
+    # Two threads that wait for each other cost more than so small a model.
+    torch.set_num_threads(1)
     model = transformers.AutoModelForCausalLM.from_pretrained(
         folder, local_files_only=True, dtype=torch.float32
     )

@@ -34,7 +34,7 @@ TEXTS = {
     "white space": " \t\n\r\x0b\x0c\u00a0\u2003\u3000\u200b\u2028\ufeff end",
     "private use": "\ue000\uf8ff\U0010fffd",
     "written marks": "a literal <s> and </s> and <|turn|> and <0x41> and <unk>",
-    "alphabet of the pieces": "Ġ Ċ ▁ ▁▁the Ġthe ĉ",
+    "alphabet of the pieces": "Ġ Ċ Ġthe ĉ <0x41>",
     "long word": "x" * 150,
 }
 
@@ -77,8 +77,8 @@ def test_bytes_of_the_tokens_join_to_the_text(backend: Backend, text: str) -> No
     assert b"".join(pieces) == expected_bytes(backend, text)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-@given(text=st.text(max_size=60))
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="▁"), max_size=60))
 def test_any_text_comes_back(backend: Backend, text: str) -> None:
     ids = backend.tokenize(text, add_special=False, parse_special=False)
     assert b"".join(map(backend.vocabulary.bytes_of, ids)) == expected_bytes(backend, text)
@@ -144,14 +144,14 @@ def test_chat_template_is_there_as_the_info_says(backend: Backend) -> None:
 # -- rows ---------------------------------------------------------------------------------------
 
 
-def test_rows_are_whole_float32_and_the_callers_own(backend: Backend) -> None:
+def test_rows_are_whole_float32_and_the_callers_own(case: Case, backend: Backend) -> None:
     ids = some_ids(backend, 12)
     row = backend.next_logits(ids)
     assert row.shape == (backend.info.n_vocab,)
     assert row.dtype == np.float32
     kept = row.copy()
     row += 1
-    assert np.array_equal(backend.next_logits(ids), kept)
+    assert np.abs(backend.next_logits(ids) - kept).max() <= case.noise
     backend.next_logits(some_ids(backend, 5, seed=1))
     assert np.array_equal(row, kept + 1)
 
@@ -179,7 +179,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(walk=STEPS)
 def test_any_walk_of_rewinds_and_branches_equals_fresh_evaluations(
     case: Case, backend: Backend, walk: Walk
@@ -197,9 +197,7 @@ def test_any_walk_of_rewinds_and_branches_equals_fresh_evaluations(
 
 
 @pytest.mark.parametrize("start", [1, 2, 30])
-def test_score_rows_equal_the_rows_of_each_prefix(
-    case: Case, backend: Backend, start: int
-) -> None:
+def test_score_rows_equal_the_rows_of_each_prefix(case: Case, backend: Backend, start: int) -> None:
     ids = some_ids(backend, 40, seed=4)
     rows = np.concatenate([chunk.copy() for chunk in backend.score(ids, start, 41)])
     assert rows.shape == (41 - start, backend.info.n_vocab)
@@ -301,16 +299,17 @@ def test_progress_ends_at_all_tokens(backend: Backend) -> None:
 def test_ids_that_cannot_be_evaluated_are_refused(
     case: Case, backend: Backend, ids: list[int]
 ) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"\bids?\b"):
         backend.next_logits(ids)
-    with pytest.raises(ValueError, match="."):
-        list(backend.score(ids, 1, len(ids) + 1))
+    if ids:
+        with pytest.raises(ValueError, match=r"\bids?\b"):
+            list(backend.score(ids, 1, len(ids) + 1))
     assert_usable(case, backend, some_ids(backend, 4))
 
 
 @pytest.mark.parametrize(("start", "stop"), [(0, 2), (3, 2), (1, 7), (-1, 1)])
 def test_positions_without_a_row_are_refused(backend: Backend, start: int, stop: int) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=rf"{start}.*{stop}"):
         list(backend.score(some_ids(backend, 5), start, stop))
 
 
