@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from logitscope.backends.base import BackendError, Cancelled, Watch
+from logitscope.backends.base import UNWATCHED, BackendError, Cancelled, Watch
 from logitscope.backends.llamacpp_lib import LOG, library, native_flag_test, never
 
 Ids = NDArray[np.int32]
@@ -108,10 +108,11 @@ class KvCache:
         self._batch = Batch(batch)
         self._tokens_a_second = 2 * SMALLEST_BATCH / SECONDS_A_BATCH
         self._passes = 0
-        self._watched: int | None = None
+        self._armed: object = None
+        self._callback: Any = None
 
     def seat(self, ids: Ids, limit: int) -> Sequence:
-        """A sequence that holds the longest cached prefix of ``ids`` up to ``limit`` and no more."""
+        """A sequence that holds the longest cached prefix of ``ids[:limit]`` and nothing else."""
         self._passes += 1
         best, shared = self._closest(ids, limit)
         lost = best.length - shared
@@ -145,7 +146,7 @@ class KvCache:
 
     def prefill(self, sequence: Sequence, ids: Ids, outputs: int, watch: Watch) -> None:
         """Decode ``ids`` from where the sequence ends, reporting a few times a second."""
-        first, total = sequence.length, len(ids) - sequence.length
+        several = len(ids) - sequence.length > 1
         while sequence.length < len(ids):
             pace = int(self._tokens_a_second * SECONDS_A_BATCH)
             step = max(SMALLEST_BATCH, min(pace, self._batch.size))
@@ -153,15 +154,15 @@ class KvCache:
             self.extend(
                 sequence, ids[sequence.length : end], outputs if end == len(ids) else 0, watch
             )
-            if total > 1:
-                watch.report(sequence.length - first, total)
+            if several:
+                watch.report(sequence.length, len(ids))
 
     def settle(self, active: Sequence) -> None:
         """Drop every sequence that ``active`` contains."""
         for other in self._sequences:
-            if other is not active and 0 < other.length <= active.length:
-                if other.shared(active.ids, other.length) == other.length:
-                    self._cut(other, 0)
+            n = other.length
+            if other is not active and 0 < n <= active.length and other.shared(active.ids, n) == n:
+                self._cut(other, 0)
 
     def _closest(self, ids: Ids, limit: int) -> tuple[Sequence, int]:
         """The sequence with the longest common prefix; of equals, the one that loses least."""
@@ -216,14 +217,23 @@ class KvCache:
         )
 
     def _arm(self, watch: Watch, tokens: int) -> None:
-        """Let llama.cpp look at the watch's flag between the nodes of its graph (CPU only)."""
-        if watch.flag_address == self._watched:
+        """Let llama.cpp ask between the nodes of its graph whether to stop (CPU only).
+
+        Without a flag in memory it has to ask Python, which only pays in a prefill.
+        """
+        native = native_flag_test() if watch.flag_address else None
+        asks_python = watch.is_cancelled is not UNWATCHED.is_cancelled and tokens >= SMALLEST_BATCH
+        armed: object = None
+        if native is not None:
+            armed = watch.flag_address
+        elif asks_python:
+            armed = watch
+        if armed == self._armed:
             return
-        native = native_flag_test()
-        if watch.flag_address and native is not None:
-            self._lib.llama_set_abort_callback(
-                self._context, native, ctypes.c_void_p(watch.flag_address)
-            )
-        else:
-            self._lib.llama_set_abort_callback(self._context, never(), None)
-        self._watched = watch.flag_address
+        callback, argument = never(), 0
+        if native is not None:
+            callback, argument = native, watch.flag_address
+        elif asks_python:
+            callback = self._lib.ggml_abort_callback(lambda _: watch.is_cancelled())
+        self._lib.llama_set_abort_callback(self._context, callback, ctypes.c_void_p(argument))
+        self._armed, self._callback = armed, callback

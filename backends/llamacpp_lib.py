@@ -127,4 +127,4 @@ def native_flag_test() -> Any | None:
 @cache
 def never() -> Any:
     """The null abort callback."""
-    return ctypes.cast(None, library().ggml_abort_callback)
+    return library().ggml_abort_callback()

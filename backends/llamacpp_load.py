@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from logitscope.backends.base import BackendError, Cancelled, ModelFileError, NotEnoughMemory, Watch
+from logitscope.backends.base import BackendError, ModelFileError, NotEnoughMemory, Watch
 from logitscope.backends.llamacpp_cache import SEQUENCES
 from logitscope.backends.llamacpp_lib import LOG, library, path_bytes
 from logitscope.backends.llamacpp_plan import Plan

@@ -83,12 +83,16 @@ def make_plan(
     heads = max(header.head_counts, default=1) or 1
     batch = _batch(wanted, heads, CPU_BATCH if layers == 0 else GPU_BATCH)
     rows = _rows(header.n_vocab or 1, options.score_budget_bytes, batch)
+    fixed = header.tensor_bytes + PROCESS_BYTES + 3 * rows * 4 * (header.n_vocab or 1)
+    free = psutil.virtual_memory().available if free_bytes is None else free_bytes
+    # What goes to a GPU is not known here; llama.cpp itself says if it does not fit there.
     context = wanted
     if layers == 0:
-        free = psutil.virtual_memory().available if free_bytes is None else free_bytes
-        fixed = PROCESS_BYTES + 3 * rows * 4 * (header.n_vocab or 1)
-        per_token = kv + heads * batch * 4
-        context = _fitting(header, options, wanted, fixed, per_token, free)
+        context = _fitting_context(wanted, free - fixed, kv + heads * batch * 4)
+    least = wanted if options.context_length is not None else min(wanted, SMALLEST_CONTEXT)
+    if context < least:
+        needed = fixed + least * (kv + heads * batch * 4)
+        raise _not_enough(header, needed, least, free)
     if context < wanted:
         notes = (
             f"The context was cut from {wanted:,} to {context:,} tokens to fit the free memory.",
@@ -134,22 +138,18 @@ def _rows(n_vocab: int, budget: int, batch: int) -> int:
     return max(1, min(batch, min(budget, ROWS_BYTES) // (4 * n_vocab)))
 
 
-def _fitting(
-    header: GgufHeader, options: LoadOptions, wanted: int, fixed: int, per_token: int, free: int
-) -> int:
-    """The wanted context, or a shorter one that fits, unless the person asked for its length."""
-    left = free - header.tensor_bytes - fixed
+def _fitting_context(wanted: int, left: int, per_token: int) -> int:
+    """The wanted context, or the longest shorter one whose cells fit into ``left`` bytes."""
     cells = -(-wanted // CELLS) * CELLS
     if cells * per_token <= left:
         return wanted
-    shorter = left // per_token // CELLS * CELLS if per_token else 0
-    if options.context_length is None and shorter >= SMALLEST_CONTEXT:
-        return min(shorter, wanted)
-    least = cells if options.context_length is not None else min(cells, SMALLEST_CONTEXT)
-    needed = header.tensor_bytes + fixed + least * per_token
-    raise NotEnoughMemory(
+    return max(0, left // per_token // CELLS * CELLS)
+
+
+def _not_enough(header: GgufHeader, needed: int, context: int, free: int) -> NotEnoughMemory:
+    return NotEnoughMemory(
         f"{header.path.name} needs about {needed / 1e9:.1f} GB of memory"
-        f" ({header.tensor_bytes / 1e9:.1f} GB of weights and {least:,} tokens of context),"
+        f" ({header.tensor_bytes / 1e9:.1f} GB of weights and {context:,} tokens of context),"
         f" but {max(free, 0) / 1e9:.1f} GB are free: close other programs, or choose a"
         " shorter context or a smaller model."
     )

@@ -135,5 +135,5 @@ def _with_gil(name: str, arguments: str, result: str) -> Any:
     """A C function of llama.cpp (vocabulary first) that is called without giving up the GIL."""
     address = ctypes.cast(getattr(library(), name), ctypes.c_void_p).value
     types = [_C_TYPES[code] for code in arguments]
-    prototype = ctypes.PYFUNCTYPE(_C_TYPES[result], ctypes.c_void_p, *types)
+    prototype: Any = ctypes.PYFUNCTYPE(_C_TYPES[result], ctypes.c_void_p, *types)
     return prototype(address)
