@@ -31,7 +31,7 @@ types: tree
 	MYPYPATH=$(TREE) $(BIN)/mypy
 
 borders: tree
-	PYTHONPATH=$(TREE) $(BIN)/lint-imports
+	PYTHONPATH=$(TREE) $(BIN)/lint-imports --no-cache
 
 tree: test-environment
 	@$(BIN)/python packaging/link_tree.py

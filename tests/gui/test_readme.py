@@ -30,7 +30,7 @@ def test_there_is_a_keyboard_table() -> None:
 @pytest.mark.parametrize(("title", "keys"), keyboard_table())
 def test_every_key_of_the_readme_does_what_it_says(title: str, keys: str) -> None:
     shortcuts = {command.title: command.all_keys for command in COMMANDS}
-    first_title, first_key = title.split(" … ")[0], keys.split(" … ")[0]
+    first_title, first_key = title.split(" … ", maxsplit=1)[0], keys.split(" … ", maxsplit=1)[0]
     assert first_key in shortcuts[first_title]
     if " … " in title:
         last = first_title.rsplit(" ", 1)[0] + " " + title.split(" … ")[1]
