@@ -13,7 +13,7 @@ from logitscope.gui import theme
 from logitscope.gui.actions import CONTEXT, Command, Menu, Shell
 from logitscope.gui.panel_table import PANELS, PanelSpec
 from logitscope.gui.session import Session
-from logitscope.gui.settings import RUN_LENGTH, THEME, ZOOM
+from logitscope.gui.settings import THEME, ZOOM
 from logitscope.gui.words import mark
 
 TEMPERATURE_STEP = 0.05
@@ -24,10 +24,6 @@ _SEEDS = 1_000_000
 
 
 # -- what they do -------------------------------------------------------------------------------
-
-
-def run(shell: Shell) -> None:
-    shell.session.run(shell.settings.get(RUN_LENGTH))
 
 
 def stop(shell: Shell) -> None:
@@ -180,7 +176,8 @@ _GENERATE = (
     Command("step", _text("Step"), Menu.GENERATE, ("F10", "Ctrl+Right"),
             lambda shell: shell.session.step(),
             _text("Generate one token."), "step", can_run, bare_keys=("Right",)),
-    Command("run", _text("Run"), Menu.GENERATE, ("F5", "Ctrl+Return"), run,
+    Command("run", _text("Run"), Menu.GENERATE, ("F5", "Ctrl+Return"),
+            lambda shell: shell.run(),
             _text("Generate many tokens."), "run", can_run, repeats=False),
     Command("stop", _text("Stop"), Menu.GENERATE, ("Esc",), stop,
             _text("Stop what the model is doing; what was generated stays."), "stop", can_stop,

@@ -22,6 +22,7 @@ from logitscope.gui.notify import Messages
 from logitscope.gui.opening import Opener
 from logitscope.gui.panel_table import PANELS, PanelSpec, Place
 from logitscope.gui.panels.model import ModelBar
+from logitscope.gui.panels.text import TextPanel
 from logitscope.gui.session import Session
 from logitscope.gui.settings import THEME, ZOOM, Settings
 from logitscope.gui.widgets.card import Card, CardTitle, PanelDock
@@ -74,6 +75,7 @@ class MainWindow(QMainWindow):
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         for spec in PANELS:
             panel = spec.build(self.session)
+            spec.bind(panel, self.settings)
             self.panels[spec.id] = panel
             title = translated("Panels", spec.title)
             if spec.place is Place.CENTRE:
@@ -191,6 +193,12 @@ class MainWindow(QMainWindow):
 
     def show_library(self) -> None:
         self.opener.show_library()
+
+    def run(self) -> None:
+        """As the panel's own button does, which knows the length and what to stop at."""
+        text = self.panels["text"]
+        if isinstance(text, TextPanel):
+            text.transport.run.click()
 
     def show_recent(self) -> None:
         name = self.model_bar.name

@@ -41,12 +41,20 @@ class Messages(QObject):
         self.put(Message(sentence, actions=actions))
 
     def put(self, message: Message) -> None:
+        """Show a message, and keep it."""
+        self.arrived.emit(self._keep(message))
+
+    def _keep(self, message: Message) -> Message:
         stamped = replace(message, at=datetime.now())
         self._kept = [*self._kept[1 - KEPT_MESSAGES :], stamped]
-        self.arrived.emit(stamped)
+        return stamped
 
     def _take_notice(self, notice: Notice) -> None:
-        if notice.is_bug:
+        model = self._session.model
+        if model is not None and notice.sentence in model.notes:
+            # Said at every load of this model, and beside its context length in the model bar.
+            self._keep(Message(notice.sentence, notice.detail))
+        elif notice.is_bug:
             self.put(Message(notice.sentence, notice.detail, Severity.BUG))
         elif self._has_lost_the_model():
             actions = tuple(self.recovery)

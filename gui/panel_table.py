@@ -5,11 +5,14 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
+from operator import attrgetter
 from typing import cast
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QSpinBox, QWidget
 
 from logitscope.gui.session import Session
+from logitscope.gui.settings import BARS, RUN_LENGTH, Setting, Settings
 from logitscope.gui.words import mark
 
 
@@ -35,19 +38,34 @@ class PanelSpec:
     """Empty for the one in the centre, which cannot be closed."""
     share: int
     """Part of its row or column, against the others there."""
+    remembers: tuple[tuple[str, Setting[int]], ...] = ()
+    """Spin boxes of the panel, by attribute path, whose values are settings."""
 
     def build(self, session: Session) -> QWidget:
         module, _, name = self.source.partition(":")
         return cast(QWidget, getattr(importlib.import_module(module), name)(session))
+
+    def bind(self, panel: QWidget, settings: Settings) -> None:
+        """Let the remembered spin boxes show their settings, and change them."""
+        for path, setting in self.remembers:
+            box: QSpinBox = attrgetter(path)(panel)
+            box.setValue(settings.get(setting))
+            box.valueChanged.connect(partial(settings.set, setting))
+            settings.changed.connect(partial(_show, box, setting, settings))
+
+
+def _show(box: QSpinBox, setting: Setting[int], settings: Settings, _key: str) -> None:
+    box.setValue(settings.get(setting))
 
 
 _PANELS = "logitscope.gui.panels"
 
 PANELS: tuple[PanelSpec, ...] = (
     PanelSpec("text", mark("Panels", "Text"), "text", f"{_PANELS}.text:TextPanel",
-              Place.CENTRE, "Ctrl+1", "", 1),
+              Place.CENTRE, "Ctrl+1", "", 1, (("transport.length", RUN_LENGTH),)),
     PanelSpec("distribution", mark("Panels", "Next token"), "bars",
-              f"{_PANELS}.distribution:DistributionPanel", Place.RIGHT, "Ctrl+2", "F6", 11),
+              f"{_PANELS}.distribution:DistributionPanel", Place.RIGHT, "Ctrl+2", "F6", 11,
+              (("count_box", BARS),)),
     PanelSpec("sampling", mark("Panels", "Sampling"), "sliders",
               f"{_PANELS}.sampling:SamplingPanel", Place.RIGHT, "Ctrl+3", "F7", 9),
 )  # fmt: skip

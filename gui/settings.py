@@ -90,6 +90,15 @@ RUN_LENGTH = Setting(
     low=1,
     high=100_000,
 )
+BARS = Setting(
+    "distribution/bars",
+    20,
+    APPEARANCE,
+    mark("Settings", "Bars"),
+    mark("Settings", "How many of the likeliest tokens have a bar of their own."),
+    low=5,
+    high=200,
+)
 OPEN_LAST = Setting(
     "model/open_last",
     True,
@@ -140,6 +149,7 @@ CACHE_TYPE = Setting(
 TABLE: tuple[AnySetting, ...] = (
     THEME,
     ZOOM,
+    BARS,
     RUN_LENGTH,
     OPEN_LAST,
     CONTEXT,

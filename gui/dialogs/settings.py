@@ -111,7 +111,9 @@ class SettingsDialog(QDialog):
     def _buttons(self) -> QDialogButtonBox:
         kind = QDialogButtonBox.StandardButton
         buttons = QDialogButtonBox(kind.Close | kind.RestoreDefaults)
-        buttons.button(kind.RestoreDefaults).clicked.connect(self._settings.reset)
+        restore = buttons.button(kind.RestoreDefaults)
+        restore.setAutoDefault(False)
+        restore.clicked.connect(self._settings.reset)
         buttons.rejected.connect(self.accept)
         return buttons
 

@@ -63,9 +63,8 @@ class ModelBar(QWidget):
         self.quantization = add("", self.tr("How the weights are stored"), 7)
         self.device = add("", self.tr("Where the model runs"), 4)
         self.weights = add(self.tr("weights"), self.tr("Memory of the weights"), 2)
-        self.context = add(
-            self.tr("context"), self.tr("Tokens in use, and how many the model can hold"), 6
-        )
+        self._context_tip = self.tr("Tokens in use, and how many the model can hold")
+        self.context = add(self.tr("context"), self._context_tip, 6)
         self.cache = add(
             self.tr("KV"), self.tr("Memory of the keys and values of the tokens in use"), 3
         )
@@ -156,6 +155,7 @@ class ModelBar(QWidget):
         self.weights.set_value(size_text(model.weight_bytes))
         full = used >= NEARLY_FULL * model.context_length
         self.context.set_value(f"{used:,} / {model.context_length:,}", warns=full)
+        self.context.setToolTip("\n".join((self._context_tip, *model.notes)))
         self.cache.set_value(size_text(round(used * model.kv_bytes_per_token)))
         self.speed.set_value("" if speed is None else self.tr("{:.1f} tok/s").format(speed))
 
