@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import multiprocessing
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -25,6 +26,8 @@ from logitscope.sampler_settings import SamplerSettings
 FAILED = 1
 INTERRUPTED = 130
 PACKAGED_NAME = "gemma"
+SHOW_TRACEBACK = "LOGITSCOPE_TRACEBACK"
+"""Environment variable for reports of bugs."""
 
 
 class _DefaultToOpen(TyperGroup):
@@ -92,6 +95,11 @@ def _failures() -> Iterator[None]:
         sys.exit(_complain(str(error), FAILED))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    except Exception as error:
+        if os.environ.get(SHOW_TRACEBACK):
+            raise
+        bug = f"unexpected {type(error).__name__} ({error}): set {SHOW_TRACEBACK}=1 and report it"
+        sys.exit(_complain(bug, FAILED))
 
 
 def _complain(sentence: str, code: int) -> int:

@@ -279,6 +279,22 @@ def test_missing_qt_libraries_are_named(
     assert "libxcb-cursor0" in capsys.readouterr().err
 
 
+def test_a_bug_is_one_line_unless_the_traceback_is_asked_for(
+    opened: list[tuple[Any, ...]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def broken(*_arguments: Any) -> int:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(sys.modules["logitscope.gui.app"], "run", broken)
+    assert call(monkeypatch, "fake:") == 1
+    assert len(capsys.readouterr().err.splitlines()) == 1
+    monkeypatch.setenv(cli.SHOW_TRACEBACK, "1")
+    with pytest.raises(RuntimeError, match="a bug"):
+        cli.main()
+
+
 def test_version_and_help() -> None:
     assert logitscope("--version").stdout.strip() == f"logitscope {version('logitscope')}"
     help_text = logitscope("--help").stdout
