@@ -155,17 +155,18 @@ class Document:
             self._set(replace(_without_continuations(self._state), prompt_ids=ids))
 
     def append(self, step: StepRecord) -> int:
-        """Put a token behind the path; an equal continuation that exists is walked instead."""
+        """Put a token behind the path; an equal continuation that exists is walked instead.
+
+        Where that one was deleted, it comes back alone: what followed it stays deleted.
+        """
         state = self._state
         self._drop_undone()
         existing = state.tree.child_with(state.leaf, step.token_id)
         node = state.tree.add(state.leaf, step) if existing is None else existing
-        self._state = replace(
-            state,
-            count=max(state.count, node + 1),
-            leaf=node,
-            deleted=state.deleted - {node},
-        )
+        deleted = state.deleted
+        if node in deleted:
+            deleted = (deleted - {node}) | set(state.tree.children(node))
+        self._state = replace(state, count=max(state.count, node + 1), leaf=node, deleted=deleted)
         self._path = (*self._path, node)
         return node
 
@@ -180,7 +181,12 @@ class Document:
         self.go_to(self._path[index - 1] if index else ROOT)
 
     def go_to(self, leaf: int) -> None:
-        """Let the path end at a node of the tree (ROOT: at the end of the prompt)."""
+        """Let the path end at a node of the tree (ROOT: at the end of the prompt).
+
+        Raises ValueError for a node that is deleted or does not exist in this state.
+        """
+        if not self._is_visible(leaf):
+            raise ValueError(f"node {leaf} is not in the tree")
         self._set(replace(self._state, leaf=leaf))
 
     def name(self, node: int, name: str) -> None:
@@ -190,16 +196,23 @@ class Document:
         self._set(replace(self._state, names=kept + added))
 
     def delete(self, node: int) -> None:
-        """Hide a node and all that follows it. A path through it ends before it."""
+        """Hide a node and all that follows it, names included. A path through it ends before it."""
         state = self._state
         leaf = state.leaf
         if node in state.tree.ancestors(leaf):
             leaf = state.tree[node].parent
-        self._set(replace(state, deleted=state.deleted | {node}, leaf=leaf))
+        names = tuple(pair for pair in state.names if node not in state.tree.ancestors(pair[0]))
+        self._set(replace(state, deleted=state.deleted | {node}, leaf=leaf, names=names))
 
     def clear_continuations(self) -> None:
         """Forget all continuations; the prompt stays."""
         self._set(_without_continuations(self._state))
+
+    def _is_visible(self, node: int) -> bool:
+        state = self._state
+        if not ROOT <= node < state.count:
+            return False
+        return not any(index in state.deleted for index in state.tree.ancestors(node))
 
     def _drop_undone(self) -> None:
         if len(self._state.tree) > self._state.count:
