@@ -168,30 +168,28 @@ class Shaped:
         bit. At the end of the ranking rounding is taken up: the last token with a width ends at 1.
         """
         size = next((size for size in HEADS if count <= size < self.kept), self.kept)
-        return self._heads.setdefault(size, self._summed(size))
+        if size not in self._ends:
+            _, probabilities = self._final.head(size)
+            ends = np.minimum(np.cumsum(probabilities), 1.0)
+            if size == self.kept:
+                ends[int(np.flatnonzero(probabilities)[-1]) :] = 1.0
+            self._ends[size] = ends
+        return self._ends[size]
 
     @cached_property
-    def _heads(self) -> dict[int, Vector]:
+    def _ends(self) -> dict[int, Vector]:
         return {}
-
-    def _summed(self, size: int) -> Vector:
-        if size in self._heads:
-            return self._heads[size]
-        _, probabilities = self._final.head(size)
-        ends = np.minimum(np.cumsum(probabilities), 1.0)
-        if size == self.kept:
-            last = int(np.flatnonzero(probabilities)[-1])
-            ends[last:] = 1.0
-        return ends
 
     def place_of(self, u: float) -> int:
         """Place in ``ids`` of the token whose interval holds ``u``; 0 = likeliest."""
-        for size in (*HEADS, self.kept):
+        if not 0.0 <= u < 1.0:
+            raise ValueError(f"u must lie in [0, 1), but is {u}.")
+        for size in HEADS:
             ends = self._cumulative(size)
             place = int(np.searchsorted(ends, u, side="right"))
             if place < len(ends):
                 return place
-        raise ValueError(f"u must lie in [0, 1), but is {u}.")
+        return int(np.searchsorted(self._cumulative(self.kept), u, side="right"))
 
     def places_of(self, u: Vector) -> Ids:
         """``place_of`` of many u at once; int64, shape of ``u``."""

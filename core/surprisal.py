@@ -117,14 +117,15 @@ def _checked(rows: Matrix, targets: NDArray[np.integer]) -> tuple[Matrix, NDArra
 def _fill(numbers: TokenNumbers, rows: Matrix, targets: NDArray[np.int64], part: slice) -> None:
     block, ids, own = rows[part], targets[part], numbers.logit[part]
     peak = block.max(axis=1)
-    for value in peak.tolist():
-        refuse_peak(value)
+    if not np.isfinite(peak).all():
+        for value in peak.tolist():
+            refuse_peak(value)
     best = _top_rows(block, min(max(numbers.top_ids.shape[1], 1), block.shape[1]))
     rest, surprise = _sums(block, peak, best[:, 0])
     log_total = np.log1p(rest)
     numbers.log_probability[part] = own.astype(np.float64) - peak - log_total
     numbers.entropy[part] = log_total + surprise / (1.0 + rest)
-    numbers.rank[part] = [rank_within(row, i) for row, i in zip(block, ids.tolist(), strict=True)]
+    numbers.rank[part] = _ranks(block, own, ids)
     lead = np.take_along_axis(block, best, axis=1).astype(np.float64) - peak[:, None]
     width = min(best.shape[1], numbers.top_ids.shape[1])
     numbers.top_ids[part, :width] = best[:, :width]
@@ -134,7 +135,7 @@ def _fill(numbers: TokenNumbers, rows: Matrix, targets: NDArray[np.int64], part:
 def _sums(
     block: Matrix, peak: NDArray[np.float32], first: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sums over a row of exp(x), without its likeliest entry, and of -x * exp(x); x = row - peak."""
+    """Row sums of exp(x), without the likeliest entry, and of -x * exp(x); x = row - peak."""
     count, size = block.shape
     rest, surprise = np.zeros(count), np.zeros(count)
     width = max(_PIECE // count // _COLUMNS, 1) * _COLUMNS
@@ -156,11 +157,25 @@ def _line_sums(products: str, *factors: Matrix) -> NDArray[np.float64]:
     """Sum over each line of the product of matrices of one shape."""
     lines, columns = factors[0].shape
     whole = columns // _COLUMNS * _COLUMNS
-    parts = [factor[:, :whole].reshape(lines, -1, _COLUMNS) for factor in factors]
-    ends = [factor[:, None, whole:] for factor in factors]
-    sums: NDArray[np.float64] = np.einsum(products, *parts).sum(axis=1, dtype=np.float64)
-    sums += np.einsum(products, *ends)[:, 0]
+    sums = np.zeros(lines)
+    if whole:
+        parts = [factor[:, :whole].reshape(lines, -1, _COLUMNS) for factor in factors]
+        sums += np.einsum(products, *parts).sum(axis=1, dtype=np.float64)
+    if whole < columns:
+        sums += np.einsum(products, *(factor[:, None, whole:] for factor in factors))[:, 0]
     return sums
+
+
+def _ranks(block: Matrix, own: NDArray[np.float32], ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rank of ``ids[i]``, whose value is ``own[i]``, in row i; ties by lower id; (n,)."""
+    if block.shape[1] >= _LONG_ROW:
+        each = zip(block, ids.tolist(), strict=True)
+        return np.array([rank_within(row, token_id) for row, token_id in each], dtype=np.int64)
+    ranks: NDArray[np.int64] = (block > own[:, None]).sum(axis=1, dtype=np.int64) + 1
+    reaching = (block >= own[:, None]).sum(axis=1, dtype=np.int64)
+    for line in np.flatnonzero(reaching > ranks).tolist():
+        ranks[line] = rank_within(block[line], int(ids[line]))
+    return ranks
 
 
 def _top_rows(block: Matrix, k: int) -> NDArray[np.int64]:

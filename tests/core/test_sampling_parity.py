@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from library_chains import Outcome, llamacpp_chain, transformers_chain
 from logit_rows import rows
+
 from logitscope.sampling import (
     LLAMACPP_ORDER,
     TRANSFORMERS_ORDER,
