@@ -23,6 +23,7 @@ class Kind(StrEnum):
 
     FORCED = "forced"
     INSERTED = "inserted"
+    EXPLORED = "explored"
     GREEDY = "greedy"
     LIKELIEST = "likeliest"
     FLAT = "flat"
@@ -50,6 +51,8 @@ def _kind(step: StepRecord, settings: SamplerSettings) -> Kind:
         return Kind.FORCED
     if step.origin is Origin.INSERTED:
         return Kind.INSERTED
+    if step.origin is Origin.EXPLORED:
+        return Kind.EXPLORED
     if settings.greedy or step.draw is None:
         return Kind.GREEDY
     if step.rank == 1:
@@ -83,6 +86,7 @@ def _drawn(step: StepRecord) -> str:
 _SENTENCES = {
     Kind.FORCED: lambda s: f"You forced this token; the model had it at {_raw(s)}.",
     Kind.INSERTED: lambda s: f"Part of a text you inserted; the model had it at {_raw(s)}.",
+    Kind.EXPLORED: lambda s: f"Added by expanding the tree; the model had it at {_raw(s)}.",
     Kind.GREEDY: lambda s: f"Greedy took the likeliest token without a draw: {_raw(s)}.",
     Kind.LIKELIEST: lambda s: f"The model's likeliest token: {_raw(s)}, {_drawn(s)}.",
     Kind.ORDINARY: lambda s: f"One of the likely tokens: {_raw(s)}, {_drawn(s)}.",

@@ -155,19 +155,26 @@ class Document:
             self._set(replace(_without_continuations(self._state), prompt_ids=ids))
 
     def append(self, step: StepRecord) -> int:
-        """Put a token behind the path; an equal continuation that exists is walked instead.
+        """Put a token behind the path; an equal continuation that exists is walked instead."""
+        node = self.attach(self._state.leaf, step)
+        self._state = replace(self._state, leaf=node)
+        self._path = (*self._path, node)
+        return node
 
-        Where that one was deleted, it comes back alone: what followed it stays deleted.
+    def attach(self, parent: int, step: StepRecord) -> int:
+        """Add a continuation behind any node and return its node; the path stays.
+
+        An equal one that exists is kept instead; where it was deleted, it comes back alone: what
+        followed it stays deleted.
         """
         state = self._state
         self._drop_undone()
-        existing = state.tree.child_with(state.leaf, step.token_id)
-        node = state.tree.add(state.leaf, step) if existing is None else existing
+        existing = state.tree.child_with(parent, step.token_id)
+        node = state.tree.add(parent, step) if existing is None else existing
         deleted = state.deleted
         if node in deleted:
             deleted = (deleted - {node}) | set(state.tree.children(node))
-        self._state = replace(state, count=max(state.count, node + 1), leaf=node, deleted=deleted)
-        self._path = (*self._path, node)
+        self._state = replace(state, count=max(state.count, node + 1), deleted=deleted)
         return node
 
     def go_to_position(self, position: int) -> None:

@@ -24,7 +24,7 @@ class Landmark(StrEnum):
 _TESTS: dict[Landmark, Callable[[StepRecord], bool]] = {
     Landmark.SURPRISING: lambda step: step.log_probability < math.log(LONG_SHOT),
     Landmark.OPEN: lambda step: step.entropy >= math.log(FLAT_CHOICES),
-    Landmark.PLACED: lambda step: step.origin is not Origin.SAMPLED,
+    Landmark.PLACED: lambda step: step.origin in {Origin.FORCED, Origin.INSERTED},
 }
 
 

@@ -14,6 +14,8 @@ class Origin(StrEnum):
     """Chosen by the person instead of the sampler."""
     INSERTED = "inserted"
     """Part of a text the person inserted as tokens."""
+    EXPLORED = "explored"
+    """Added by expanding the tree; nobody chose it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ _ORIGINS = {
     Origin.SAMPLED: mark("Origin", "sampled"),
     Origin.FORCED: mark("Origin", "forced"),
     Origin.INSERTED: mark("Origin", "inserted"),
+    Origin.EXPLORED: mark("Origin", "explored"),
 }
 
 

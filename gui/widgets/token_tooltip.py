@@ -71,6 +71,7 @@ def _numbers(step: StepRecord) -> list[str]:
         Origin.SAMPLED: _tr("drawn by the sampler"),
         Origin.FORCED: _tr("forced by you"),
         Origin.INSERTED: _tr("inserted by you"),
+        Origin.EXPLORED: _tr("added by expanding the tree"),
     }[step.origin]
     raw = _tr("p raw {0} · rank {1} · entropy {2} nats").format(
         numbers.percent(math.exp(step.log_probability)),
