@@ -59,6 +59,24 @@ def backend(case: Case) -> Iterator[Backend]:
     opened.close()
 
 
+@pytest.fixture(scope="session")
+def wide_hf(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A 2-layer Llama of 34 MB: large enough for a forgotten copy to be seen."""
+    pytest.importorskip("torch", reason="the extra `torch` is not installed")
+    changes = {"hidden_size": 512, "intermediate_size": 2048}
+    folder = tmp_path_factory.mktemp("wide") / "wide-llama"
+    path: Path = importlib.import_module("tiny_models").save_byte_level(folder, changes=changes)
+    return path
+
+
+@pytest.fixture(scope="session")
+def wide_gguf(wide_hf: Path) -> Path:
+    """The weights of ``wide_hf`` as an F32 GGUF."""
+    target = wide_hf.parent / "wide-f32.gguf"
+    path: Path = importlib.import_module("tiny_models").convert_to_gguf(wide_hf, target)
+    return path
+
+
 def fake_case() -> Case:
     """Rows of the fake are a pure function of the ids, so nothing may differ at all."""
     load = importlib.import_module("logitscope.backends.fake").load

@@ -147,10 +147,18 @@ def save_folder(path: Path, model: Any, tokenizer: Any, **options: Any) -> Path:
 
 
 def save_byte_level(
-    path: Path, *, seed: int = 0, n_vocab: int = 1008, tokenizer_size: int = 1000, **options: Any
+    path: Path,
+    *,
+    seed: int = 0,
+    n_vocab: int = 1008,
+    tokenizer_size: int = 1000,
+    changes: dict[str, Any] | None = None,
+    **options: Any,
 ) -> Path:
-    """A Llama with a byte-level BPE. Some ids at the end have weights but no token, as in Qwen."""
-    model = llama(n_vocab, seed)
+    """A Llama with a byte-level BPE. Some ids at the end have weights but no token, as in Qwen.
+
+    ``changes`` are of the configuration, ``options`` of ``save_pretrained``."""
+    model = llama(n_vocab, seed, **(changes or {}))
     return save_folder(path, model, byte_level_tokenizer(tokenizer_size), **options)
 
 
