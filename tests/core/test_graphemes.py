@@ -13,6 +13,7 @@ regex = pytest.importorskip("regex", reason="comes with the extra `torch`")
 ALPHABET = (
     "ae\u0301\u200d\u200c\ufe0f👩💻👍🏽🇩🇪🇫1\u20e3\r\n"
     "กำ한ᄒ\u1161\u11abÀ©❤\U000e0067\U000e007f\u00ad\u2028🏴中عא\u05b0"
+)
 
 
 @given(st.text(ALPHABET, max_size=12))
