@@ -174,6 +174,10 @@ class DistributionPanel(QWidget):
 
     # -- showing ----------------------------------------------------------------------------
 
+    def flush(self) -> None:
+        """Show at once what would wait for the next frame."""
+        self._throttle.flush()
+
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._refresh()
