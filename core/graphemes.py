@@ -102,7 +102,7 @@ def clusters(text: str) -> Iterator[str]:
     """The visible characters of a text, in order; joined they are the text."""
     start = 0
     for index in range(1, len(text)):
-        if text[index] < "\u0300" and text[index] != "\n":
+        if text[index] < "©" and text[index] != "\n":
             joined = False
         else:
             joined = joins(text[start:index], text[index])

@@ -104,6 +104,7 @@ class TokenSpans:
         again = list(zip(self._pieces[start:count], self._special[start:count], strict=True))
         del self._pieces[start:], self._special[start:], self._byte_starts[start + 1 :]
         del self._group_starts[index:], self._char_starts[index:]
+        self._look_back()
         for piece, is_special in again:
             self.append(piece, is_special)
         return index
@@ -177,7 +178,15 @@ class TokenSpans:
         self._group_starts.append(len(self))
         self._char_starts.append(chars)
         self._tail = b""
-        self._begins_open = self._joins_graphemes and not is_special and unfinished_end(piece) == piece != b""
+        self._begins_open = self._joins_graphemes and not is_special and is_open(piece)
+
+    def _look_back(self) -> None:
+        """Know again how the last group ends."""
+        self._tail, self._begins_open = b"", False
+        if self._group_starts and not self._special[-1]:
+            group = b"".join(self._pieces[self._group_starts[-1] :])
+            self._tail = group[-_TAIL_BYTES:]
+            self._begins_open = self._joins_graphemes and is_open(group)
 
     def _join_previous(self) -> None:
         """The first character is known now: it may belong to the character before the group."""
@@ -260,6 +269,8 @@ def unfinished_end(text: bytes) -> bytes:
 
 def is_open(piece: bytes) -> bool:
     """Whether these bytes are the beginning of one UTF-8 sequence and not all of it."""
+    if piece[:1] < b"\x80":
+        return False
     try:
         piece.decode()
     except UnicodeDecodeError as error:
