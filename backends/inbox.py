@@ -15,6 +15,7 @@ _RANK = {
     Channel.AUXILIARY: 0,
     Channel.LIVE: 1,
     Channel.INSPECT: 1,
+    Channel.EXPLORE: 2,
     Channel.GENERATE: 2,
     Channel.SCORE: 3,
 }

@@ -63,6 +63,8 @@ class Channel(StrEnum):
     """The prompt as it is typed, and the end of the current path."""
     INSPECT = "inspect"
     """The distribution at a position the person looks at."""
+    EXPLORE = "explore"
+    """Rows for expanding the tree."""
     GENERATE = "generate"
     SCORE = "score"
     AUXILIARY = "auxiliary"

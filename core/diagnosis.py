@@ -47,12 +47,8 @@ def diagnose(step: StepRecord, settings: SamplerSettings) -> Diagnosis:
 
 
 def _kind(step: StepRecord, settings: SamplerSettings) -> Kind:
-    if step.origin is Origin.FORCED:
-        return Kind.FORCED
-    if step.origin is Origin.INSERTED:
-        return Kind.INSERTED
-    if step.origin is Origin.EXPLORED:
-        return Kind.EXPLORED
+    if step.origin in _UNSAMPLED:
+        return _UNSAMPLED[step.origin]
     if settings.greedy or step.draw is None:
         return Kind.GREEDY
     if step.rank == 1:
@@ -60,6 +56,13 @@ def _kind(step: StepRecord, settings: SamplerSettings) -> Kind:
     if math.exp(step.log_probability) >= LONG_SHOT:
         return Kind.ORDINARY
     return Kind.FLAT if math.exp(step.entropy) >= FLAT_CHOICES else Kind.LONG_SHOT
+
+
+_UNSAMPLED = {
+    Origin.FORCED: Kind.FORCED,
+    Origin.INSERTED: Kind.INSERTED,
+    Origin.EXPLORED: Kind.EXPLORED,
+}
 
 
 def percent(probability: float) -> str:

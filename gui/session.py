@@ -1,7 +1,7 @@
-"""The document as the window sees it: signals when it changes, and what the person can do.
+"""What the person can do with the document, and what the model process answers.
 
-Panels read properties and call the methods under "intents"; nothing else changes anything.
-``position`` is the index of the predicted token: the row shown for it follows ``ids[:position]``.
+Panels read the properties of ``SessionView`` and call the methods under "intents"; nothing else
+changes anything.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject
 from PySide6.QtGui import QUndoStack
 
-from logitscope.backends.base import LoadOptions, ModelInfo
+from logitscope.backends.base import LoadOptions
 from logitscope.backends.messages import (
     Died,
     Ending,
@@ -23,120 +23,32 @@ from logitscope.backends.messages import (
     Reply,
     Stepped,
 )
-from logitscope.document import Block, Document, State
+from logitscope.document import Block, State
 from logitscope.gui.engine import Engine
 from logitscope.gui.history import Change, History, Kind
 from logitscope.gui.insertion import Insertion
 from logitscope.gui.notices import Notice, PassCost
-from logitscope.gui.runner import Runner
-from logitscope.gui.shown import ShownRow
-from logitscope.gui.viewer import Viewer
+from logitscope.gui.session_view import SessionView
 from logitscope.navigation import Landmark, find
 from logitscope.placed import placed_step
-from logitscope.sampling import SamplerSettings, Shaped
+from logitscope.sampling import SamplerSettings
 from logitscope.steps import Origin, StepRecord
-from logitscope.vocabulary import Vocabulary
 
 
-class Session(QObject):
-    """The document, the model and the selected position. One per window."""
-
-    model_changed = Signal()
-    """A model was loaded, is gone, or is being loaded."""
-    prompt_changed = Signal()
-    """The blocks or their wrapping changed; the ids follow with ``path_changed``."""
-    path_changed = Signal()
-    """The ids on screen changed, at most once a frame."""
-    selection_changed = Signal()
-    row_changed = Signal()
-    """The row of the selected position is another one, or became known or unknown."""
-    settings_changed = Signal()
-    """The sampler settings changed: ``shaped`` is another one."""
-    run_changed = Signal()
-    """A run began or ended."""
-    cost_changed = Signal()
-    noticed = Signal(object)
+class Session(SessionView):
+    """The document of a window, with everything that changes it. One per window."""
 
     def __init__(self, engine: Engine, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.engine = engine
-        self.document = Document()
+        super().__init__(engine, parent)
         self._history = History(self._restore, self)
         self.undo_stack: QUndoStack = self._history.stack
-        self._runner = Runner(engine, self.document, self)
-        self._runner.running_changed.connect(self.run_changed)
         self._runner.frame.connect(self._draw_frame)
-        self._viewer = Viewer(engine, self.document, self)
-        self._viewer.row_changed.connect(self.row_changed)
-        self._viewer.ids_arrived.connect(self.path_changed)
-        self.model: ModelInfo | None = None
-        self.vocabulary: Vocabulary | None = None
-        self.loading_path: str | None = None
-        self.last_load: tuple[str, str, LoadOptions] | None = None
-        self._load_number = 0
-        self.cost: PassCost | None = None
         self._insertion = Insertion(engine, self.document, self)
+        self._exploration.grown.connect(self.path_changed)
+        self._exploration.ended.connect(self._exploration_ended)
+        self._explored_from: Change | None = None
+        self._load_number = 0
         engine.replied.connect(self._take)
-
-    # -- reading ----------------------------------------------------------------------------
-
-    @property
-    def state(self) -> State:
-        return self.document.state
-
-    @property
-    def settings(self) -> SamplerSettings:
-        return self.document.state.settings
-
-    @property
-    def ids(self) -> tuple[int, ...]:
-        """Ids on screen: prompt and path."""
-        return self.document.ids
-
-    @property
-    def prompt_length(self) -> int:
-        return len(self.document.state.prompt_ids)
-
-    @property
-    def is_running(self) -> bool:
-        return self._runner.is_running
-
-    @property
-    def is_ready(self) -> bool:
-        """A model is loaded and its ids for the prompt are known."""
-        return self.model is not None and not self._viewer.is_waiting_for_ids
-
-    @property
-    def position(self) -> int:
-        """The selected position; ``len(ids)`` is the next token."""
-        return self._viewer.position
-
-    @property
-    def follows_end(self) -> bool:
-        """Nothing older is selected: the row shown is that of the next token."""
-        return self._viewer.selected is None
-
-    @property
-    def row(self) -> ShownRow | None:
-        """The row on show: of the selected position, or, while its row is on the way, the last
-        one (then ``row_is_current`` is False). During a run the newest. None: there is none.
-        """
-        return self._viewer.shelf.current
-
-    @property
-    def row_is_current(self) -> bool:
-        """The row on show follows exactly the ids before the selected position."""
-        return self._viewer.row_is_current
-
-    @property
-    def shaped(self) -> Shaped | None:
-        """What the sampler chain makes of ``row``."""
-        return self._viewer.shelf.shaped(self.settings)
-
-    @property
-    def tokens_per_second(self) -> float | None:
-        """Speed of the last steps; None before the first."""
-        return self._runner.tokens_per_second
 
     # -- intents: model ---------------------------------------------------------------------
 
@@ -222,6 +134,8 @@ class Session(QObject):
     def stop(self) -> None:
         """End the run now; what was generated stays."""
         self._viewer.forget_wishes()
+        self._insertion.forget()
+        self._exploration.stop()
         self._runner.cancel()
 
     def rewind_one(self) -> None:
@@ -238,6 +152,23 @@ class Session(QObject):
         """Walk to a node of the tree."""
         self.stop()
         self._change("Branch", lambda: self.document.go_to(node))
+
+    def name_branch(self, node: int, name: str) -> None:
+        """Name a node of the tree; an empty name removes it."""
+        self._change("Name branch", lambda: self.document.name(node, name))
+
+    def delete_branch(self, node: int) -> None:
+        """Hide a node and all that follows it."""
+        self.stop()
+        self._change("Delete branch", lambda: self.document.delete(node))
+
+    def explore(self, width: int, depth: int) -> None:
+        """Expand the tree behind the path by probability; ``explored`` tells how far it is."""
+        if self.vocabulary is None or not self.is_ready or not self.ids:
+            return
+        self.stop()
+        self._explored_from = self._push("Expand", self.state)
+        self._exploration.start(width, depth, self.vocabulary.end_ids)
 
     def force(self, token_id: int) -> None:
         """Put this token at the selected position, whatever the sampler would choose.
@@ -287,6 +218,13 @@ class Session(QObject):
     def _append_placed(self, steps: tuple[StepRecord, ...]) -> None:
         self._viewer.select(None)
         self._change("Insert text", lambda: [self.document.append(step) for step in steps])
+
+    def _exploration_ended(self) -> None:
+        if self._explored_from is not None:
+            self._explored_from.after = self.state
+            self._explored_from = None
+        self.explored.emit(0, 0)
+        self._path_was_changed()
 
     # -- changes ----------------------------------------------------------------------------
 

@@ -214,3 +214,24 @@ def test_jumping_to_a_forced_token_selects_it(qtbot: QtBot, loaded: Session) -> 
     qtbot.waitUntil(ready(loaded))
     loaded.jump(Landmark.PLACED)
     assert loaded.position == forced_at
+
+
+def test_expanding_the_tree_leaves_the_path_and_is_one_undo(qtbot: QtBot, loaded: Session) -> None:
+    loaded.set_prompt("abc")
+    loaded.run(2)
+    qtbot.waitUntil(lambda: bool(loaded.document.path))
+    qtbot.waitUntil(ready(loaded))
+    before = loaded.ids
+    count = loaded.state.count
+    with qtbot.waitSignal(loaded.explored, check_params_cb=lambda done, total: total == 0):
+        loaded.explore(2, 2)
+    assert loaded.ids == before
+    assert loaded.state.count == count + 4
+    tree = loaded.state.tree
+    row = Distribution(reference_row(before))
+    first = [tree[node].step.token_id for node in loaded.document.children_at(len(before))]
+    assert first == [int(i) for i in row.top(2)]
+    loaded.undo()
+    assert loaded.state.count == count
+    loaded.redo()
+    assert loaded.state.count == count + 4

@@ -1,0 +1,121 @@
+"""The document as the window sees it: what can be read, and the signals of its changes.
+
+``position`` is the index of the predicted token: the row shown for it follows ``ids[:position]``.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal
+
+from logitscope.backends.base import LoadOptions, ModelInfo
+from logitscope.document import Document, State
+from logitscope.gui.engine import Engine
+from logitscope.gui.exploration import Exploration
+from logitscope.gui.notices import PassCost
+from logitscope.gui.runner import Runner
+from logitscope.gui.shown import ShownRow
+from logitscope.gui.viewer import Viewer
+from logitscope.sampling import SamplerSettings, Shaped
+from logitscope.vocabulary import Vocabulary
+
+
+class SessionView(QObject):
+    """The document, the model and the selected position, to be read."""
+
+    model_changed = Signal()
+    """A model was loaded, is gone, or is being loaded."""
+    prompt_changed = Signal()
+    """The blocks or their wrapping changed; the ids follow with ``path_changed``."""
+    path_changed = Signal()
+    """The ids on screen changed, at most once a frame."""
+    selection_changed = Signal()
+    row_changed = Signal()
+    """The row of the selected position is another one, or became known or unknown."""
+    settings_changed = Signal()
+    """The sampler settings changed: ``shaped`` is another one."""
+    run_changed = Signal()
+    """A run began or ended."""
+    cost_changed = Signal()
+    explored = Signal(int, int)
+    """Evaluations of an expansion of the tree that are done, and all; both 0 at its end."""
+    noticed = Signal(object)
+
+    def __init__(self, engine: Engine, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.engine = engine
+        self.document = Document()
+        self.model: ModelInfo | None = None
+        self.vocabulary: Vocabulary | None = None
+        self.loading_path: str | None = None
+        self.last_load: tuple[str, str, LoadOptions] | None = None
+        self.cost: PassCost | None = None
+        self._runner = Runner(engine, self.document, self)
+        self._runner.running_changed.connect(self.run_changed)
+        self._viewer = Viewer(engine, self.document, self)
+        self._viewer.row_changed.connect(self.row_changed)
+        self._viewer.ids_arrived.connect(self.path_changed)
+        self._exploration = Exploration(engine, self.document, self)
+        self._exploration.progressed.connect(self.explored)
+
+    @property
+    def state(self) -> State:
+        return self.document.state
+
+    @property
+    def settings(self) -> SamplerSettings:
+        return self.document.state.settings
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Ids on screen: prompt and path."""
+        return self.document.ids
+
+    @property
+    def prompt_length(self) -> int:
+        return len(self.document.state.prompt_ids)
+
+    @property
+    def is_running(self) -> bool:
+        return self._runner.is_running
+
+    @property
+    def is_ready(self) -> bool:
+        """A model is loaded and its ids for the prompt are known."""
+        return self.model is not None and not self._viewer.is_waiting_for_ids
+
+    @property
+    def position(self) -> int:
+        """The selected position; ``len(ids)`` is the next token."""
+        return self._viewer.position
+
+    @property
+    def follows_end(self) -> bool:
+        """Nothing older is selected: the row shown is that of the next token."""
+        return self._viewer.selected is None
+
+    @property
+    def row(self) -> ShownRow | None:
+        """The row on show: of the selected position, or, while its row is on the way, the last
+        one (then ``row_is_current`` is False). During a run the newest. None: there is none.
+        """
+        return self._viewer.shelf.current
+
+    @property
+    def row_is_current(self) -> bool:
+        """The row on show follows exactly the ids before the selected position."""
+        return self._viewer.row_is_current
+
+    @property
+    def shaped(self) -> Shaped | None:
+        """What the sampler chain makes of ``row``."""
+        return self._viewer.shelf.shaped(self.settings)
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Speed of the last steps; None before the first."""
+        return self._runner.tokens_per_second
+
+    @property
+    def is_exploring(self) -> bool:
+        """The tree is being expanded."""
+        return self._exploration.is_running
