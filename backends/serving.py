@@ -66,6 +66,8 @@ class Server:
         self._outbox = outbox
         self._last_ids: list[int] = []
         self._last_row: Row | None = None
+        self._scored_from = (0, 0)
+        """Number of the last Score and where it began."""
 
     def run(self) -> None:
         """Serve until the inbox ends."""
@@ -147,14 +149,11 @@ class Server:
         """Score until the end, or until something more urgent comes; then the rest waits."""
         self._inbox.scoring_begins(work.number)
         done = work.start
-        rest: Score | None = work
+        rest: Score | None = None
         try:
-            for rows in self._backend.score(
-                work.ids, done, work.stop, self._watch(work.number, Phase.SCORE)
-            ):
+            for rows in self._backend.score(work.ids, done, work.stop, self._score_watch(work)):
                 self._scored(work, done, rows)
                 done += len(rows)
-            rest = None
         except Cancelled:
             rest = replace(work, start=done)
         finally:
@@ -163,6 +162,16 @@ class Server:
             self._outbox.send(Finished(work.number, Ending.DONE))
         elif not paused:
             raise Cancelled
+
+    def _score_watch(self, work: Score) -> Watch:
+        """Progress of a resumed request goes on where it was."""
+        number, first = self._scored_from
+        if number != work.number:
+            first = work.start
+            self._scored_from = work.number, first
+        watch = self._watch(work.number, Phase.SCORE)
+        before, total = work.start - first, work.stop - first
+        return replace(watch, report=lambda done, _total: watch.report(before + done, total))
 
     def _scored(self, work: Score, start: int, rows: Row) -> None:
         targets = np.array(work.ids[start : start + len(rows)])

@@ -118,6 +118,8 @@ class Supervisor:
         ours, theirs = self._context.Pipe()
         with ours:
             process = self._start_child(theirs, log)
+            if process is None:
+                return
             sender = threading.Thread(
                 target=self._send, args=(ours,), name="model requests", daemon=True
             )
@@ -137,19 +139,29 @@ class Supervisor:
         if not self._ending:
             self._bury(open_numbers, exit_code, tail)
 
-    def _start_child(self, theirs: Connection, log: ProcessLog) -> BaseProcess:
+    def _start_child(self, theirs: Connection, log: ProcessLog) -> BaseProcess | None:
         with theirs, log.writing_end() as writer:
             start = Start(self._load, theirs, writer, self._flags, self._ring_name)
             process = self._context.Process(
                 target=main, args=(start,), name="logitscope model", daemon=True
             )
-            process.start()
+            try:
+                process.start()
+            except OSError as error:
+                self._not_started(error)
+                return None
         with self._lock:
             self._process = process
             self._pid = process.pid
             if self._reason:
                 process.kill()
         return process
+
+    def _not_started(self, error: OSError) -> None:
+        for number in self.requests.close():
+            self._pass_on(
+                Failed(number, f"The model process could not be started ({error}); try again.")
+            )
 
     def _send(self, pipe: Connection) -> None:
         """In its own thread: a child that no longer reads must not block the window."""

@@ -159,6 +159,8 @@ def test_scoring_gives_way_and_resumes_with_the_same_numbers(slow) -> None:
     assert Finished(score, Ending.DONE) not in slow.replies.all
     assert slow.answer(score) == Finished(score, Ending.DONE)
 
+    done = [r.done for r in slow.replies.all if isinstance(r, Progress) and r.number == score]
+    assert done == sorted(done)
     np.testing.assert_array_equal(gathered(slow, score)[0], np.arange(1, len(ids)))
     for ours, theirs in zip(gathered(slow, score), gathered(slow, plain), strict=True):
         np.testing.assert_array_equal(ours, theirs)

@@ -12,7 +12,7 @@ import pytest
 SCRIPT = Path(__file__).with_name("vanishing_parent.py")
 
 
-@pytest.mark.parametrize(
+arguments = pytest.mark.parametrize(
     "arguments",
     [
         ["fake:"],
@@ -22,13 +22,30 @@ SCRIPT = Path(__file__).with_name("vanishing_parent.py")
         ["fake:freeze=prefill", "1", "70"],
     ],
 )
+
+
+def start(arguments: list[str], stdin: int) -> subprocess.Popen:
+    """The script in an interpreter of its own."""
+    return subprocess.Popen(
+        [sys.executable, str(SCRIPT), *arguments], stdin=stdin, stdout=subprocess.PIPE, text=True
+    )
+
+
+@arguments
 def test_the_child_ends_when_its_parent_is_killed(arguments, watch_end) -> None:
-    with subprocess.Popen(
-        [sys.executable, str(SCRIPT), *arguments], stdout=subprocess.PIPE, text=True
-    ) as parent:
-        assert parent.stdout is not None
-        pid = int(parent.stdout.readline())
-        ended = watch_end(pid)
+    with start(arguments, stdin=subprocess.DEVNULL) as parent:
+        ended = watch_end(int(parent.stdout.readline()))
         parent.send_signal(signal.SIGKILL)
         assert ended.within(2)
+    assert not list(Path("/dev/shm").glob(f"lgs-{parent.pid}-*"))
+
+
+@arguments
+def test_the_child_ends_when_its_parent_forgets_it(arguments, watch_end) -> None:
+    with start(arguments, stdin=subprocess.PIPE) as parent:
+        ended = watch_end(int(parent.stdout.readline()))
+        parent.stdin.write("end\n")
+        parent.stdin.flush()
+        assert ended.within(5)
+        assert parent.wait(5) == 0
     assert not list(Path("/dev/shm").glob(f"lgs-{parent.pid}-*"))
