@@ -143,7 +143,8 @@ def _sums(
     for begin in range(0, size, width):
         piece = block[:, begin : begin + width]
         shifted, weights = (buffer[: piece.size].reshape(piece.shape) for buffer in buffers)
-        np.subtract(piece, peak[:, None], out=shifted)
+        with np.errstate(over="ignore"):
+            np.subtract(piece, peak[:, None], out=shifted)
         np.maximum(shifted, _LOWEST, out=shifted)
         np.exp(shifted, out=weights)
         here = np.flatnonzero((first >= begin) & (first < begin + width))
@@ -295,3 +296,18 @@ def windows(n: int, context: int, stride: int | None = None) -> list[Window]:
         passes.append(Window(begin, end, scored))
         scored = end
     return passes
+
+
+def perplexity_windows(n: int, context: int) -> list[Window]:
+    """The passes of llama.cpp's ``llama-perplexity`` without a stride, to compare numbers with it.
+
+    Windows of exactly ``context`` tokens lie end to end; only the second half of each is scored,
+    a shorter rest at the end is left out, and the model is given BOS (if it uses one) in place of
+    the first token of each window. Raises ValueError for a context below four tokens.
+    """
+    if context < 4:
+        raise ValueError(f"This windowing needs a context of at least 4, but it is {context}.")
+    return [
+        Window(begin, begin + context, begin + context // 2 + 1)
+        for begin in range(0, n - context + 1, context)
+    ]
