@@ -207,7 +207,7 @@ def split_group(pieces: Sequence[bytes], first: int = 0) -> tuple[Segment, ...]:
         return (Segment(first, first + 1, pieces[0]),)
     stops = list(accumulate(len(piece) for piece in pieces))
     found: list[Segment] = []
-    at = 0
+    at, behind = 0, first
     for unit in _units(b"".join(pieces)):
         start = first + bisect_right(stops, at)
         at += len(unit)
@@ -216,8 +216,9 @@ def split_group(pieces: Sequence[bytes], first: int = 0) -> tuple[Segment, ...]:
         if last is not None and stop - start == 1 and (last.start, last.stop) == (start, stop):
             found[-1] = Segment(start, stop, last.piece + unit)
         else:
+            found.extend(Segment(i, i + 1, b"") for i in range(behind, start))
             found.append(Segment(start, stop, unit))
-    behind = found[-1].stop if found else first
+        behind = stop
     found.extend(Segment(i, i + 1, b"") for i in range(behind, first + len(pieces)))
     return tuple(found)
 

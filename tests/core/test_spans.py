@@ -147,6 +147,14 @@ def test_a_character_shared_by_tokens_is_set_apart_from_what_one_token_has_alone
     )
 
 
+def test_a_token_without_bytes_among_broken_ones_has_a_segment_of_its_own() -> None:
+    assert split_group([b"\xe0", b"", b"\xa0"]) == (
+        Segment(0, 1, b"\xe0"),
+        Segment(1, 2, b""),
+        Segment(2, 3, b"\xa0"),
+    )
+
+
 def test_a_special_token_ends_a_group_and_takes_no_room() -> None:
     spans = TokenSpans()
     spans.append(b"\xe2")
