@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 
 from logitscope.backends.base import (
@@ -42,6 +41,7 @@ from logitscope.backends.hf_load import (
 )
 from logitscope.backends.hf_sequence import CachedSequence
 from logitscope.backends.hf_vocabulary import SpecialIds, encode, read_vocabulary
+from logitscope.backends.llamacpp_plan import physical_cores
 from logitscope.vocabulary import Vocabulary
 
 CONTEXT_KEYS = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length")
@@ -62,7 +62,7 @@ def load(path: Path, options: LoadOptions, watch: Watch = UNWATCHED) -> HfBacken
     folder = None if is_gguf else inspect_folder(path)
     watch.check()
     libraries = import_libraries()
-    libraries.torch.set_num_threads(options.threads or psutil.cpu_count(logical=False) or 1)
+    libraries.torch.set_num_threads(options.threads or physical_cores())
     if folder is None:
         parts = load_gguf(libraries, path, options, watch)
     else:

@@ -129,10 +129,14 @@ def check_memory(identity: Identity, weight_bytes: int, device: str, free: int) 
     if device == "cpu" and identity.stored_as in {"bfloat16", "float16"}:
         reason = f" (float32 on the CPU takes twice the {identity.stored_as} of the files)"
     raise NotEnoughMemory(
-        f"{identity.name} needs about {needed / 1e9:.1f} GB{reason}, but only {free / 1e9:.1f} "
-        f"GB are free on {device}: close other programs, or choose a smaller model or a quantized "
-        "GGUF of it."
+        f"{identity.name} needs about {_size(needed)}{reason}, but only {_size(free)} are free on "
+        f"{device}: close other programs, or choose a smaller model or a quantized GGUF of it."
     )
+
+
+def _size(n_bytes: int) -> str:
+    """In decimal units, as in the listings of model files."""
+    return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.1f} MB"
 
 
 def load_parts(
