@@ -42,14 +42,18 @@ class Diagnosis:
 
 def diagnose(step: StepRecord, settings: SamplerSettings) -> Diagnosis:
     """Explain one token of the text. ``settings``: those the step was made with."""
-    kind = _kind(step, settings)
-    return Diagnosis(kind, _SENTENCES[kind](step))
+    kind = _kind(step)
+    sentence = _SENTENCES[kind](step)
+    raw, shaped = math.exp(step.log_probability), step.shaped_probability or 0.0
+    if kind is Kind.LONG_SHOT and settings.temperature > 1.0 and shaped > raw:
+        sentence = f"{sentence[:-1]}; temperature {settings.temperature:g} made it likelier."
+    return Diagnosis(kind, sentence)
 
 
-def _kind(step: StepRecord, settings: SamplerSettings) -> Kind:
+def _kind(step: StepRecord) -> Kind:
     if step.origin in _UNSAMPLED:
         return _UNSAMPLED[step.origin]
-    if settings.greedy or step.draw is None:
+    if step.draw is None:
         return Kind.GREEDY
     if step.rank == 1:
         return Kind.LIKELIEST
@@ -66,7 +70,9 @@ _UNSAMPLED = {
 
 
 def percent(probability: float) -> str:
-    """A probability for reading: ``93.5 %``, ``0.012 %``, ``3.1e-12``."""
+    """A probability for reading: ``93.5 %``, ``0.012 %``, ``3.1e-12``, ``0 %``."""
+    if probability == 0.0:
+        return "0 %"
     if probability >= 0.0995:
         return f"{probability * 100:.1f} %"
     if probability >= 1e-5:
@@ -82,15 +88,21 @@ def _drawn(step: StepRecord) -> str:
     shaped, draw = step.shaped_probability, step.draw
     if shaped is None or draw is None:
         return ""
-    interval = f"[{draw.low:.4f}, {draw.high:.4f})"
-    return f"{percent(shaped)} after the sampler chain; u = {draw.u:.4f} fell into {interval}"
+    # One digit more than tells the ends apart.
+    digits = min(max(4, 2 - math.floor(math.log10(max(draw.high - draw.low, 1e-15)))), 16)
+    low, u, high = (f"{x:.{digits}f}" for x in (draw.low, draw.u, draw.high))
+    return f"{percent(shaped)} after the sampler chain; u = {u} fell into [{low}, {high})"
 
 
 _SENTENCES = {
     Kind.FORCED: lambda s: f"You forced this token; the model had it at {_raw(s)}.",
     Kind.INSERTED: lambda s: f"Part of a text you inserted; the model had it at {_raw(s)}.",
     Kind.EXPLORED: lambda s: f"Added by expanding the tree; the model had it at {_raw(s)}.",
-    Kind.GREEDY: lambda s: f"Greedy took the likeliest token without a draw: {_raw(s)}.",
+    Kind.GREEDY: lambda s: (
+        f"Greedy (temperature 0) took the likeliest token without a draw: {_raw(s)}."
+        if s.rank == 1
+        else f"Greedy (temperature 0) took what was likeliest after the penalties: {_raw(s)}."
+    ),
     Kind.LIKELIEST: lambda s: f"The model's likeliest token: {_raw(s)}, {_drawn(s)}.",
     Kind.ORDINARY: lambda s: f"One of the likely tokens: {_raw(s)}, {_drawn(s)}.",
     Kind.LONG_SHOT: lambda s: f"The sampler took a long shot: {_raw(s)}, {_drawn(s)}.",
