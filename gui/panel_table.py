@@ -68,4 +68,6 @@ PANELS: tuple[PanelSpec, ...] = (
               (("count_box", BARS),)),
     PanelSpec("sampling", mark("Panels", "Sampling"), "sliders",
               f"{_PANELS}.sampling:SamplingPanel", Place.RIGHT, "Ctrl+3", "F7", 9),
+    PanelSpec("branches", mark("Panels", "Branches"), "branch",
+              f"{_PANELS}.branches:BranchesPanel", Place.BOTTOM, "Ctrl+6", "Shift+F6", 1),
 )  # fmt: skip
