@@ -39,6 +39,8 @@ class State:
     settings: SamplerSettings = field(default_factory=SamplerSettings)
     prompt_ids: tuple[int, ...] = ()
     """What the model received for the blocks; empty until it has answered for them."""
+    model: str = ""
+    """Header hash of the model whose ids and numbers these are; empty before the first."""
     tree: Tree = field(default_factory=Tree)
     count: int = 0
     """Nodes of ``tree`` that exist in this state."""
@@ -153,6 +155,19 @@ class Document:
             self._set(replace(self._state, prompt_ids=ids))
         else:
             self._set(replace(_without_continuations(self._state), prompt_ids=ids))
+
+    def adopt_model(self, model: str) -> bool:
+        """From now on ids come from the model with this header hash.
+
+        Ids and numbers of another model mean nothing to it and are dropped; True if there were
+        continuations among them.
+        """
+        state = self._state
+        if state.model == model:
+            return False
+        kept = _as_new_prompt(state) if state.model else state
+        self._set(replace(kept, model=model))
+        return kept.count < state.count
 
     def append(self, step: StepRecord) -> int:
         """Put a token behind the path; an equal continuation that exists is walked instead."""

@@ -83,6 +83,7 @@ def dumps(session: SavedSession) -> str:
         "parse_special": state.parse_special,
         "settings": _settings_to_json(state.settings),
         "prompt_ids": state.prompt_ids,
+        "made_by": state.model,
         "nodes": [
             [state.tree[i].parent, _step_to_json(state.tree[i].step)] for i in range(state.count)
         ],
@@ -173,6 +174,7 @@ def _state_from_json(data: dict[str, Any]) -> State:
         parse_special=bool(data["parse_special"]),
         settings=_settings_from_json(data["settings"]),
         prompt_ids=tuple(_id(token_id) for token_id in data["prompt_ids"]),
+        model=str(data["made_by"]),
         tree=tree,
         count=len(tree),
         leaf=leaf,

@@ -240,6 +240,8 @@ class Session(SessionView):
     def _restore(self, state: State) -> None:
         before = self.state
         self.document.restore(state)
+        if self.model is not None:
+            self.document.adopt_model(self.model.header_hash)
         self._history.start_new_step()
         if before.settings != state.settings:
             self.settings_changed.emit()
@@ -289,6 +291,15 @@ class Session(SessionView):
                 pass
 
     def _model_arrived(self, reply: Loaded) -> None:
+        before = self.state
+        if self.document.adopt_model(reply.info.header_hash):
+            self._push("Other model", before)
+            self.noticed.emit(
+                Notice(
+                    "The continuations were another model's tokens and were put aside: "
+                    "load that model and undo to have them again."
+                )
+            )
         self.model = reply.info
         self.vocabulary = reply.vocabulary
         self.loading_path = None

@@ -38,6 +38,7 @@ def step(token_id: int, logp: float = -1.0) -> StepRecord:
 def with_branches() -> State:
     document = Document(State(blocks=(Block("a\x00b", "system", True), Block("後\ud800"))))
     document.set_settings(SamplerSettings(temperature=0.7, order=TRANSFORMERS_ORDER, seed=2**60))
+    document.adopt_model("ab" * 32)
     document.set_prompt_ids((1, 2, 3))
     for token_id in (5, 6, 7):
         document.append(step(token_id))

@@ -169,10 +169,31 @@ def test_a_model_that_dies_leaves_the_document_and_can_be_loaded_again(
     assert len(notices) == 1
     assert session.state.text == "abc"
     kept = session.ids
-    session.open_model(MODEL)
+    session.reload_model()
     qtbot.waitUntil(ready(session), timeout=20_000)
     assert session.ids == kept
     assert_row_is_right(session)
+
+
+def test_another_model_puts_the_continuations_aside_and_undo_finds_them(
+    qtbot: QtBot, loaded: Session
+) -> None:
+    loaded.set_prompt("abc")
+    loaded.run(4)
+    qtbot.waitUntil(lambda: bool(loaded.document.path))
+    qtbot.waitUntil(ready(loaded))
+    kept = loaded.ids
+    loaded.open_model("fake:vocab=300,seed=9")
+    qtbot.waitUntil(ready(loaded), timeout=20_000)
+    assert loaded.document.path == ()
+    assert loaded.vocabulary is not None
+    assert loaded.vocabulary.text_bytes(loaded.ids) == b"abc"
+    loaded.open_model(MODEL)
+    qtbot.waitUntil(ready(loaded), timeout=20_000)
+    loaded.undo()
+    qtbot.waitUntil(ready(loaded))
+    assert loaded.ids == kept
+    assert_row_is_right(loaded)
 
 
 def test_an_empty_prompt_without_bos_shows_no_row(qtbot: QtBot, loaded: Session) -> None:
