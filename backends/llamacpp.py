@@ -120,7 +120,7 @@ class LlamaCppBackend:
             raise ValueError(f"positions {start} to {stop} of {len(ids)} ids cannot be scored")
         if start == stop:
             return iter(())
-        return self._score(self._checked(ids), start, stop, watch)
+        return self._score(self._checked(ids[: stop - 1]), start, stop, watch)
 
     def _score(
         self, ids: NDArray[np.int32], start: int, stop: int, watch: Watch

@@ -96,7 +96,8 @@ def _open_context(path: Path, model: Any, plan: Plan, cache_type: str, sequences
     parameters = lib.llama_context_default_params()
     parameters.n_ctx = plan.context
     parameters.n_batch = parameters.n_ubatch = plan.batch
-    parameters.n_outputs_max = plan.rows
+    # llama.cpp aborts unless every sequence of a batch can have its row.
+    parameters.n_outputs_max = max(plan.rows, sequences)
     parameters.n_threads = parameters.n_threads_batch = plan.threads
     parameters.type_k = parameters.type_v = _GGML_TYPES[cache_type]
     # Forks share cells only in a unified cache; a partial copy between separate ones aborts.
