@@ -99,6 +99,13 @@ class Session(SessionView):
             self.selection_changed.emit()
             self._viewer.look()
 
+    def replace_document(self, state: State) -> None:
+        """Show another document, as opened from a file; there is no undo across it."""
+        self.stop()
+        self.undo_stack.clear()
+        self._restore(state)
+        self.settings_changed.emit()
+
     # -- intents: sampler -------------------------------------------------------------------
 
     def set_settings(self, settings: SamplerSettings) -> None:

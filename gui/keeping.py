@@ -1,0 +1,154 @@
+"""Keeping what the person has: saving and opening sessions, and a copy that survives a crash.
+
+The recovery copy is written a moment after each change into the user's data folder, one file a
+window; it goes when the window is closed. A file whose process is gone is what a crash left.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import platformdirs
+import psutil
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from logitscope import session_file
+from logitscope.document import State
+from logitscope.gui.session import Session
+from logitscope.session_file import ModelReference, SavedSession, SessionFileError
+
+SUFFIX = ".logitscope.json"
+AUTOSAVE_MS = 2000
+"""What a crash costs at most; writing 2,000 tokens takes about 20 ms."""
+
+
+class Keeper(QObject):
+    """The file of the session, if it has one, and its recovery copy."""
+
+    changed = Signal()
+    """The file's name, or whether there is something to save."""
+
+    def __init__(
+        self, session: Session, parent: QObject | None = None, folder: Path | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._folder = folder or recovery_folder()
+        self._recovery = self._folder / f"{os.getpid()}-{id(self)}{SUFFIX}"
+        self._saved: State = session.state
+        self.path: Path | None = None
+        self._timer = QTimer(self, interval=AUTOSAVE_MS, singleShot=True)
+        self._timer.timeout.connect(self.autosave)
+        for signal in (session.prompt_changed, session.path_changed, session.settings_changed):
+            signal.connect(self._note_change)
+
+    @property
+    def is_modified(self) -> bool:
+        """The document differs from its file (or from an empty one)."""
+        return _content(self._session.state) != _content(self._saved)
+
+    def save(self, path: Path) -> None:
+        """Write the session. Raises OSError; the old file is then untouched."""
+        session_file.save(path, self._as_saved())
+        self.path = path
+        self._saved = self._session.state
+        self.changed.emit()
+
+    def open(self, path: Path) -> ModelReference | None:
+        """Show a saved session; returns the model it was made with, if another is loaded.
+
+        Raises SessionFileError and OSError; the document is then untouched.
+        """
+        loaded = session_file.load(path)
+        self._session.replace_document(loaded.state)
+        self.path = path
+        self._saved = self._session.state
+        self.changed.emit()
+        return self._missing_model(loaded.model)
+
+    def recover(self, path: Path) -> ModelReference | None:
+        """Show what a crash left. It counts as not saved; its file goes with the next autosave."""
+        loaded = session_file.load(path)
+        self._session.replace_document(loaded.state)
+        self.autosave()
+        path.unlink(missing_ok=True)
+        self.changed.emit()
+        return self._missing_model(loaded.model)
+
+    def autosave(self) -> None:
+        """Write the recovery copy, or remove it where there is nothing to recover."""
+        self._timer.stop()
+        # A full disk must not disturb: the person will meet it when saving.
+        with suppress(OSError):
+            if self.is_modified:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                session_file.save(self._recovery, self._as_saved())
+            else:
+                self._recovery.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """The window ends in an orderly way: no recovery is needed."""
+        self._timer.stop()
+        with suppress(OSError):
+            self._recovery.unlink(missing_ok=True)
+
+    def _as_saved(self) -> SavedSession:
+        model, last = self._session.model, self._session.last_load
+        if model is None:
+            known = None if last is None else ModelReference(last[0], last[1], "", "")
+        else:
+            known = ModelReference(model.path, model.backend, model.name, model.header_hash)
+        return SavedSession(self._session.state, known)
+
+    def _missing_model(self, saved: ModelReference | None) -> ModelReference | None:
+        loaded = self._session.model
+        if saved is None or (loaded is not None and loaded.header_hash == saved.header_hash):
+            return None
+        return saved
+
+    def _note_change(self) -> None:
+        self.changed.emit()
+        # Not started again while it runs: a long run is saved every two seconds, not at its end.
+        if not self._timer.isActive():
+            self._timer.start()
+
+
+def recovery_folder() -> Path:
+    """Where recovery copies are."""
+    return Path(platformdirs.user_data_path("logitscope", appauthor=False)) / "recovery"
+
+
+def lost_sessions(folder: Path) -> Iterator[Path]:
+    """Recovery copies of processes that are gone, newest first; damaged ones are left out."""
+    with suppress(OSError):
+        files = sorted(folder.glob(f"*{SUFFIX}"), key=lambda f: f.stat().st_mtime, reverse=True)
+        for file in files:
+            process = file.name.partition("-")[0]
+            if process.isdigit() and not psutil.pid_exists(int(process)) and _is_whole(file):
+                yield file
+
+
+def _is_whole(file: Path) -> bool:
+    try:
+        session_file.load(file)
+    except (SessionFileError, OSError):
+        return False
+    return True
+
+
+def _content(state: State) -> tuple[object, ...]:
+    """What of a state is worth saving; ids that the model made of the text are not."""
+    return (
+        state.blocks,
+        state.chat,
+        state.add_special,
+        state.parse_special,
+        state.settings,
+        state.count,
+        state.leaf,
+        state.names,
+        state.deleted,
+    )

@@ -1,0 +1,131 @@
+"""Saving, opening and recovery, against a live fake model."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from logitscope import session_file
+from logitscope.document import Block
+from logitscope.gui.engine import Engine
+from logitscope.gui.keeping import SUFFIX, Keeper, lost_sessions
+from logitscope.gui.session import Session
+from logitscope.sampling import SamplerSettings
+from logitscope.session_file import SessionFileError
+
+MODEL = "fake:vocab=500,seed=3"
+
+
+@pytest.fixture
+def session(qtbot: QtBot) -> Iterator[Session]:
+    engine = Engine()
+    made = Session(engine)
+    yield made
+    engine.close()
+
+
+@pytest.fixture
+def keeper(session: Session, tmp_path: Path) -> Iterator[Keeper]:
+    made = Keeper(session, folder=tmp_path / "recovery")
+    yield made
+    made.close()
+
+
+def write(qtbot: QtBot, session: Session) -> None:
+    session.open_model(MODEL)
+    session.set_prompt("Grüße 🦊")
+    qtbot.waitUntil(lambda: session.is_ready and session.row_is_current, timeout=20_000)
+    session.run(4)
+    qtbot.waitUntil(
+        lambda: bool(session.document.path) and not session.is_running and session.row_is_current,
+        timeout=20_000,
+    )
+
+
+def dead_process_id() -> int:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def test_a_saved_session_opens_with_the_same_ids(
+    qtbot: QtBot, session: Session, keeper: Keeper, tmp_path: Path
+) -> None:
+    write(qtbot, session)
+    path = tmp_path / f"über{SUFFIX}"
+    assert keeper.is_modified
+    keeper.save(path)
+    assert not keeper.is_modified
+    kept, steps = session.ids, session.document.steps
+    session.set_prompt("something else")
+    session.set_settings(SamplerSettings(temperature=0.3))
+    assert keeper.is_modified
+    assert keeper.open(path) is None
+    qtbot.waitUntil(lambda: session.is_ready and session.row_is_current)
+    assert session.ids == kept
+    assert session.document.steps == steps
+    assert session.settings == SamplerSettings()
+    assert not session.undo_stack.canUndo()
+    assert not keeper.is_modified
+
+
+def test_a_session_of_another_model_says_which(
+    qtbot: QtBot, session: Session, keeper: Keeper, tmp_path: Path
+) -> None:
+    write(qtbot, session)
+    path = tmp_path / f"a{SUFFIX}"
+    keeper.save(path)
+    session.open_model("fake:vocab=300,seed=1")
+    qtbot.waitUntil(lambda: session.is_ready, timeout=20_000)
+    missing = keeper.open(path)
+    assert missing is not None
+    assert missing.path == MODEL
+
+
+def test_a_broken_file_leaves_the_document(
+    session: Session, keeper: Keeper, tmp_path: Path
+) -> None:
+    session.set_blocks((Block("mine"),))
+    path = tmp_path / "broken.json"
+    path.write_text("{", encoding="utf-8")
+    with pytest.raises(SessionFileError):
+        keeper.open(path)
+    assert session.state.text == "mine"
+
+
+def test_autosave_follows_changes_and_close_removes_it(
+    qtbot: QtBot, session: Session, keeper: Keeper, tmp_path: Path
+) -> None:
+    folder = tmp_path / "recovery"
+    session.set_blocks((Block("do not lose me"),))
+    qtbot.waitUntil(lambda: list(folder.glob(f"*{SUFFIX}")) != [], timeout=10_000)
+    (copy,) = folder.glob(f"*{SUFFIX}")
+    assert session_file.load(copy).state.text == "do not lose me"
+    assert list(lost_sessions(folder)) == []
+    keeper.close()
+    assert list(folder.iterdir()) == []
+
+
+def test_what_a_dead_process_left_is_found_and_recovered(
+    qtbot: QtBot, session: Session, keeper: Keeper, tmp_path: Path
+) -> None:
+    folder = tmp_path / "recovery"
+    write(qtbot, session)
+    keeper.autosave()
+    (copy,) = folder.glob(f"*{SUFFIX}")
+    lost = copy.rename(folder / f"{dead_process_id()}-1{SUFFIX}")
+    (folder / f"{dead_process_id()}-2{SUFFIX}").write_text("{ half", encoding="utf-8")
+    assert list(lost_sessions(folder)) == [lost]
+    kept = session.ids
+    session.set_prompt("")
+    keeper.recover(lost)
+    qtbot.waitUntil(lambda: session.is_ready and session.row_is_current)
+    assert session.ids == kept
+    assert keeper.is_modified
+    assert not lost.exists()
+    assert len(list(folder.glob(f"*{SUFFIX}"))) == 2
