@@ -115,6 +115,11 @@ class TokenSpans:
     def group_count(self) -> int:
         return len(self._group_starts)
 
+    @property
+    def group_starts(self) -> Sequence[int]:
+        """First token of each group."""
+        return self._group_starts
+
     def group_of(self, token: int) -> int:
         """Index of the group that holds a token. Raises IndexError outside the text."""
         if not 0 <= token < len(self):

@@ -45,6 +45,7 @@ class Look:
     """One cell: runs side by side. A line may end before a cell that is not glued to the last."""
 
     runs: tuple[Run, ...]
+    text_width: float
     width: float
     ends_line: bool
     is_glued_left: bool
@@ -102,6 +103,7 @@ def _look(line: list[Part], measure: Measure, marks: bool) -> Look:
     first, last = line[0], line[-1]
     return Look(
         runs=tuple(runs),
+        text_width=x,
         width=max(x, measure.column),
         ends_line=last.kind is PartKind.BREAK,
         is_glued_left=first.kind is PartKind.TEXT and _is_word(first.source[:1]),

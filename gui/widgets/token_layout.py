@@ -6,9 +6,10 @@ moves the line ends. Everything is in lines and device-independent pixels from t
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from logitscope.display import parts_of, token_parts
 from logitscope.gui.widgets.token_cells import Look, Measure, looks_of
@@ -17,7 +18,12 @@ from logitscope.vocabulary import Vocabulary
 
 SHARED_COLUMNS = 1.25
 """Least width, in columns, of the part of a shared character that stands for one token."""
-_CACHE_LIMIT = 200_000
+
+
+class _Cell(NamedTuple):
+    start: int
+    stop: int
+    look: Look
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,7 @@ class Cell:
         return self.x + share * (token - self.start), share
 
     def token_at(self, x: float) -> int:
+        """The token whose part is at ``x``, or the nearest of this cell."""
         share = self.width / (self.stop - self.start)
         return max(self.start, min(self.stop - 1, self.start + int((x - self.x) / share)))
 
@@ -59,15 +66,15 @@ class TokenLayout:
     def _reset(self) -> None:
         self.ids: list[int] = []
         self._spans = TokenSpans()
-        self._starts: list[int] = []
-        self._stops: list[int] = []
-        self._looks: list[Look] = []
-        self._widths: list[float] = []
-        self._cell_of: list[int] = []
+        self._cells: list[_Cell] = []
+        self._ends: list[float] = [0.0]
+        """Sum of the widths of the cells before each cell, and of all."""
+        self._breaks: list[int] = []
+        """Cells that end their line."""
+        self._first_cells: list[int] = []
         """First cell of each token."""
         self._lines: list[int] = [0]
         """First cell of each line; one line even where there is no cell."""
-        self._line_end = 0.0
 
     # -- how ------------------------------------------------------------------------------
 
@@ -91,60 +98,66 @@ class TokenLayout:
 
     # -- growing --------------------------------------------------------------------------
 
-    def append(self, token_id: int) -> None:
-        """Add one token behind the last."""
-        assert self._vocabulary is not None
-        is_special = self._vocabulary.is_special(token_id)
-        piece = self._vocabulary.bytes_of(token_id)
-        group = self._spans.append(piece, is_special)
-        self.ids.append(token_id)
-        self._build_from(group)
+    def extend(self, ids: Iterable[int]) -> None:
+        """Add tokens behind the last."""
+        vocabulary = self._vocabulary
+        if vocabulary is None:
+            return
+        changed = self._spans.group_count
+        for token_id in ids:
+            piece = vocabulary.bytes_of(token_id)
+            group = self._spans.append(piece, vocabulary.is_special(token_id))
+            changed = min(changed, group)
+            self.ids.append(token_id)
+        self._build_from(changed)
 
     def truncate(self, count: int) -> None:
         """Keep the first ``count`` tokens."""
-        if count >= len(self.ids):
-            return
-        group = self._spans.truncate(count)
-        start = min(count, self._spans.group(group).start) if group < self._groups else count
-        self._drop_cells(start)
-        del self.ids[count:]
-        self._build_from(group)
-
-    @property
-    def _groups(self) -> int:
-        return self._spans.group_count
+        if count < len(self.ids):
+            group = self._spans.truncate(count)
+            del self.ids[count:]
+            starts = self._spans.group_starts
+            self._drop_cells(starts[group] if group < len(starts) else count)
+            self._build_from(group)
 
     def _build_from(self, group: int) -> None:
-        if group < self._groups:
-            self._drop_cells(self._spans.group(group).start)
-        first_cell = len(self._starts)
-        for index in range(group, self._groups):
-            self._build_group(index)
-        self._wrap(first_cell)
+        starts = self._spans.group_starts
+        if group >= len(starts):
+            return
+        self._drop_cells(starts[group])
+        for index in range(group, len(starts)):
+            stop = starts[index + 1] if index + 1 < len(starts) else len(self.ids)
+            if stop - starts[index] == 1:
+                self._build_token(starts[index])
+            else:
+                self._build_group(index)
+        self.built_tokens += len(self.ids) - starts[group]
+        self._wrap()
+
+    def _build_token(self, token: int) -> None:
+        self._first_cells.append(len(self._cells))
+        for look in self._looks_of_id(self.ids[token]):
+            self._add_cell(token, token + 1, look)
 
     def _build_group(self, index: int) -> None:
-        group = self._spans.group(index)
-        self.built_tokens += group.stop - group.start
-        if group.stop - group.start == 1:
-            token_id = self.ids[group.start]
-            self._cell_of.append(len(self._starts))
-            for look in self._looks_of_id(token_id):
-                self._add_cell(group.start, group.stop, look, look.width)
-            return
         for segment in self._spans.segments(index):
-            while len(self._cell_of) < segment.stop:
-                self._cell_of.append(len(self._starts))
-            looks = looks_of(parts_of(segment.piece), self._measure, self._marks)
+            while len(self._first_cells) < segment.stop:
+                self._first_cells.append(len(self._cells))
             least = self._least_width(segment.start, segment.stop)
-            for look in looks:
-                self._add_cell(segment.start, segment.stop, look, max(look.width, least))
+            for look in looks_of(parts_of(segment.piece), self._measure, self._marks):
+                self._add_cell(segment.start, segment.stop, look.at_least(least))
+
+    def _add_cell(self, start: int, stop: int, look: Look) -> None:
+        if look.ends_line:
+            self._breaks.append(len(self._cells))
+        self._cells.append(_Cell(start, stop, look))
+        self._ends.append(self._ends[-1] + look.width)
 
     def _least_width(self, start: int, stop: int) -> float:
-        count = stop - start
-        least = SHARED_COLUMNS * self._measure.column if count > 1 else 0.0
+        least = SHARED_COLUMNS * self._measure.column if stop - start > 1 else 0.0
         if self._shows_ids:
             least = max(least, *(self._id_width(self.ids[i]) for i in range(start, stop)))
-        return least * count
+        return least * (stop - start)
 
     def _id_width(self, token_id: int) -> float:
         return (len(str(token_id)) + 1) * self._measure.id_column
@@ -152,58 +165,52 @@ class TokenLayout:
     def _looks_of_id(self, token_id: int) -> tuple[Look, ...]:
         looks = self._looks_by_id.get(token_id)
         if looks is None:
-            assert self._vocabulary is not None
-            parts = token_parts(self._vocabulary, token_id)
+            parts = token_parts(self._vocabulary, token_id) if self._vocabulary else ()
             looks = looks_of(parts, self._measure, self._marks)
             if self._shows_ids:
                 looks = (looks[0].at_least(self._id_width(token_id)), *looks[1:])
-            if len(self._looks_by_id) >= _CACHE_LIMIT:
-                self._looks_by_id.clear()
             self._looks_by_id[token_id] = looks
         return looks
 
-    def _add_cell(self, start: int, stop: int, look: Look, width: float) -> None:
-        self._starts.append(start)
-        self._stops.append(stop)
-        self._looks.append(look)
-        self._widths.append(width)
-
     def _drop_cells(self, token: int) -> None:
         """Drop the cells of ``token`` and all behind it, and the line ends they decided."""
-        if token >= len(self._cell_of):
+        if token >= len(self._first_cells):
             return
-        cell = self._cell_of[token]
-        del self._cell_of[token:]
-        del self._starts[cell:], self._stops[cell:], self._looks[cell:], self._widths[cell:]
+        cell = self._first_cells[token]
+        del self._first_cells[token:], self._cells[cell:], self._ends[cell + 1 :]
+        del self._breaks[bisect_left(self._breaks, cell) :]
         self._rewrap(max(0, self._line_of_cell(cell) - 1))
 
     # -- wrapping -------------------------------------------------------------------------
 
     def _rewrap(self, line: int) -> None:
         """Set the line ends again from a line on: it and the next depend on what follows."""
-        start = self._lines[line]
         del self._lines[line + 1 :]
-        self._line_end = 0.0
-        self._wrap(start)
+        self._wrap()
 
-    def _wrap(self, cell: int) -> None:
-        widths, looks, lines = self._widths, self._looks, self._lines
-        x, limit = self._line_end, self._width
-        for index in range(cell, len(widths)):
-            if index and looks[index - 1].ends_line and lines[-1] != index:
-                lines.append(index)
-                x = 0.0
-            x += widths[index]
-            if x > limit and index > lines[-1]:
-                start = self._break_before(index)
-                lines.append(start)
-                x = sum(widths[start : index + 1])
-        self._line_end = x
+    def _wrap(self) -> None:
+        """Add the lines behind the last known one."""
+        ends, lines, breaks = self._ends, self._lines, self._breaks
+        count = len(self._cells)
+        next_break = bisect_left(breaks, lines[-1])
+        while lines[-1] < count:
+            start = lines[-1]
+            # The first cell that does not fit, but at least one a line.
+            stop = max(start + 1, bisect_right(ends, ends[start] + self._width, start) - 1)
+            while next_break < len(breaks) and breaks[next_break] < start:
+                next_break += 1
+            if next_break < len(breaks) and breaks[next_break] < stop:
+                lines.append(breaks[next_break] + 1)
+            elif stop < count:
+                lines.append(self._break_before(stop, start))
+            else:
+                return
 
-    def _break_before(self, cell: int) -> int:
-        """The last place before ``cell`` where this line may end."""
-        for index in range(cell, self._lines[-1], -1):
-            if not (self._looks[index - 1].is_glued_right and self._looks[index].is_glued_left):
+    def _break_before(self, cell: int, start: int) -> int:
+        """The last place up to ``cell`` where the line that begins at ``start`` may end."""
+        cells = self._cells
+        for index in range(cell, start, -1):
+            if not (cells[index - 1].look.is_glued_right and cells[index].look.is_glued_left):
                 return index
         return cell
 
@@ -215,70 +222,60 @@ class TokenLayout:
     @property
     def line_count(self) -> int:
         """Lines, the empty one behind a last line feed included."""
-        ends = bool(self._looks) and self._looks[-1].ends_line
-        return len(self._lines) + ends
+        return len(self._lines)
 
     @property
     def end(self) -> tuple[int, float]:
         """Line and x behind the last token."""
-        if self._looks and self._looks[-1].ends_line:
-            return len(self._lines), 0.0
-        return len(self._lines) - 1, self._line_end
+        return len(self._lines) - 1, self._ends[-1] - self._ends[self._lines[-1]]
 
     def cells(self, line: int) -> Iterator[Cell]:
-        """The cells of a line from left to right."""
-        if line >= len(self._lines):
+        """The cells of a line from left to right; none outside the text."""
+        if not 0 <= line < len(self._lines):
             return
-        stop = self._lines[line + 1] if line + 1 < len(self._lines) else len(self._starts)
-        x = 0.0
-        for index in range(self._lines[line], stop):
-            width = self._widths[index]
-            yield Cell(index, self._starts[index], self._stops[index], x, width, self._looks[index])
-            x += width
+        first = self._lines[line]
+        stop = self._lines[line + 1] if line + 1 < len(self._lines) else len(self._cells)
+        left = self._ends[first]
+        for index in range(first, stop):
+            start, end, look = self._cells[index]
+            yield Cell(index, start, end, self._ends[index] - left, look.width, look)
 
     def begins_in(self, token: int, cell: Cell) -> bool:
         """Whether this is the first cell of the token."""
-        return self._cell_of[token] == cell.index
-
-    def line_of(self, token: int) -> int:
-        """The line on which a token begins; for the end of the text the last line."""
-        if token >= len(self._cell_of):
-            return self.end[0]
-        return self._line_of_cell(self._cell_of[token])
+        return self._first_cells[token] == cell.index
 
     def lines_of(self, token: int) -> range:
-        """All lines on which a token stands."""
-        first = self.line_of(token)
-        last = first
-        if token < len(self._cell_of):
-            cell = self._cell_of[token]
-            while cell + 1 < len(self._starts) and self._starts[cell + 1] <= token:
-                cell += 1
-            last = self._line_of_cell(cell)
-        return range(first, last + 1)
+        """The lines on which a token stands; the last line for the end of the text."""
+        if token >= len(self._first_cells):
+            return range(len(self._lines) - 1, len(self._lines))
+        first = last = self._first_cells[token]
+        while last + 1 < len(self._cells) and self._cells[last + 1].start <= token:
+            last += 1
+        return range(self._line_of_cell(first), self._line_of_cell(last) + 1)
+
+    def place_of(self, token: int) -> tuple[int, float, float]:
+        """Line, x and width of a token where it begins; width 0 for the end of the text."""
+        line = self.lines_of(token).start
+        for cell in self.cells(line):
+            if cell.start <= token < cell.stop:
+                return (line, *cell.part_of(token))
+        return (*self.end, 0.0)
 
     def token_at(self, line: int, x: float) -> int | None:
-        """The token at a place; None behind the end of its line and outside all lines."""
-        for cell in self.cells(line) if line >= 0 else ():
+        """The token at a place; None outside all cells."""
+        for cell in self.cells(line):
             if cell.x <= x < cell.x + cell.width:
                 return cell.token_at(x)
         return None
 
     def nearest(self, line: int, x: float) -> int | None:
-        """The token of this line that is closest to ``x``; None for a line without tokens."""
+        """The token of a line that is closest to ``x``; None for a line without tokens."""
         found = None
-        for cell in self.cells(line) if line >= 0 else ():
+        for cell in self.cells(line):
             found = cell.token_at(x)
             if x < cell.x + cell.width:
                 break
         return found
-
-    def x_of(self, token: int) -> float:
-        """Left edge of a token on its first line."""
-        for cell in self.cells(self.line_of(token)):
-            if cell.start <= token < cell.stop:
-                return cell.part_of(token)[0]
-        return self.end[1]
 
     def _line_of_cell(self, cell: int) -> int:
         return max(0, bisect_right(self._lines, cell) - 1)

@@ -6,6 +6,7 @@ marked with comes from a hook, what their tooltips say from another.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QPoint, QRect, Qt, QTimer, Signal
@@ -23,13 +24,14 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QToolTip, QWidget
 
 from logitscope.gui import theme
+from logitscope.gui.widgets.token_fonts import TokenFonts
 from logitscope.gui.widgets.token_layout import TokenLayout
-from logitscope.gui.widgets.token_painter import CellStyle, Scene, TokenFonts, paint_line
+from logitscope.gui.widgets.token_painter import CellStyle, TokenPainter
 from logitscope.vocabulary import Vocabulary
 
 MARGIN = theme.GRID
-SLICE_TOKENS = 1000
-"""Tokens laid out in one go, about 5 ms; the rest follows when the window is idle."""
+SLICE_TOKENS, SLICE_SECONDS = 100, 0.006
+"""Long texts are laid out in slices, so that the window stays alive."""
 PLAIN = CellStyle()
 
 
@@ -134,15 +136,20 @@ class TokenView(QAbstractScrollArea):
         self._fill_slice()
 
     def _fill_slice(self) -> None:
-        start = len(self._layout)
-        for token_id in self._ids[start : start + SLICE_TOKENS]:
-            self._layout.append(token_id)
+        was_line = self._layout.line_count - 1
+        end = time.perf_counter() + SLICE_SECONDS
+        while not self.is_complete:
+            start = len(self._layout)
+            self._layout.extend(self._ids[start : start + SLICE_TOKENS])
+            if time.perf_counter() > end:
+                break
         if self.is_complete:
             self._filler.stop()
         else:
             self._filler.start()
         self._update_scrollbar()
-        self.viewport().update()
+        if self._top_of(was_line) <= self.viewport().height():
+            self.viewport().update()
 
     # -- scrolling --------------------------------------------------------------------------
 
@@ -174,7 +181,7 @@ class TokenView(QAbstractScrollArea):
 
     def scroll_to(self, token: int) -> None:
         """Bring a token into view."""
-        top = self._layout.line_of(token) * self._fonts.line_height
+        top = self._layout.place_of(token)[0] * self._fonts.line_height
         bar = self.verticalScrollBar()
         if top < bar.value():
             bar.setValue(top)
@@ -185,22 +192,23 @@ class TokenView(QAbstractScrollArea):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
-        painter.fillRect(event.rect(), theme.palette().page)
+        try:
+            self._paint(painter, event.rect())
+        finally:
+            # An active painter that outlives an exception takes the process down.
+            painter.end()
+
+    def _paint(self, painter: QPainter, rect: QRect) -> None:
+        painter.fillRect(rect, theme.palette().page)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         painter.translate(MARGIN, 0)
-        scene = Scene(
-            fonts=self._fonts,
-            style_of=self._style_of,
-            selected=self._selected,
-            hovered=self._hovered,
-            chosen=self._chosen,
-            shows_ids=self._shows_ids,
+        lines = TokenPainter(
+            painter, self._layout, self._fonts, self._style_of, shows_ids=self._shows_ids
         )
-        for line in self._lines_in(event.rect()):
-            paint_line(painter, self._layout, line, self._top_of(line), scene)
+        lines.selected, lines.hovered, lines.chosen = self._selected, self._hovered, self._chosen
+        for line in self._lines_in(rect):
+            lines.paint_line(line, self._top_of(line))
         self._paint_end(painter)
-        painter.end()
 
     def _paint_end(self, painter: QPainter) -> None:
         """The place of the next token."""
@@ -290,14 +298,8 @@ class TokenView(QAbstractScrollArea):
 
     def rect_of(self, token: int) -> QRect:
         """Where a token is in the viewport, on its first line."""
-        line = self._layout.line_of(token)
-        for cell in self._layout.cells(line):
-            if cell.start <= token < cell.stop:
-                x, width = cell.part_of(token)
-                return QRect(
-                    round(x) + MARGIN, self._top_of(line), round(width), self._fonts.line_height
-                )
-        return QRect(round(self._layout.end[1]) + MARGIN, self._top_of(line), 0, 0)
+        line, x, width = self._layout.place_of(token)
+        return QRect(round(x) + MARGIN, self._top_of(line), round(width), self._fonts.line_height)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() is Qt.MouseButton.LeftButton:
@@ -393,12 +395,11 @@ class TokenView(QAbstractScrollArea):
         return True
 
     def _above_or_below(self, token: int, below: bool) -> int | None:
-        line = self._layout.line_of(token) + (1 if below else -1)
+        here, x, _width = self._layout.place_of(token)
+        line = here + (1 if below else -1)
         if line < 0:
             return 0
-        if line >= self._layout.line_count:
-            return None
-        return self._layout.nearest(line, self._layout.x_of(token) + 1)
+        return self._layout.nearest(line, x + 1)
 
 
 def _common_prefix(old: Sequence[int], new: Sequence[int]) -> int:
