@@ -245,22 +245,22 @@ def _read_tensor(cursor: Cursor) -> Tensor:
     name = cursor.string(longest=1024).decode(errors="replace")
     n_dims = int(cursor.number("I"))
     if n_dims > 4:
-        raise damaged(cursor.path, f"the tensor {name!r} has {n_dims:,} dimensions")
+        raise damaged(cursor.path, f"the tensor {name[:80]!r} has {n_dims:,} dimensions")
     shape = tuple(cursor.count() for _ in range(n_dims))
     type_number = int(cursor.number("I"))
     offset = cursor.count()
     kind = TENSOR_TYPES.get(type_number)
     if kind is None:
         raise ModelFileError(
-            f"{cursor.path.name}: the tensor {name!r} has the unknown type {type_number}: the file "
-            "is damaged or needs a newer version of this program"
+            f"{cursor.path.name}: the tensor {name[:80]!r} has the unknown type {type_number}: "
+            "the file is damaged or needs a newer version of this program"
         )
     tensor = Tensor(name, shape, kind, offset)
     if not all(0 < length < LARGEST for length in shape) or tensor.elements >= LARGEST // 8:
-        raise damaged(cursor.path, f"the tensor {name!r} has impossible dimensions {shape}")
+        raise damaged(cursor.path, f"the tensor {name[:80]!r} has impossible dimensions {shape}")
     if (shape[0] if shape else 1) % kind.block:
         raise damaged(
-            cursor.path, f"the rows of the tensor {name!r} are not whole {kind.name} blocks"
+            cursor.path, f"the rows of the tensor {name[:80]!r} are not whole {kind.name} blocks"
         )
     return tensor
 
@@ -269,11 +269,11 @@ def _check_tensors(path: Path, tensors: tuple[Tensor, ...], alignment: int, held
     """Names are unique, offsets aligned, and the ``held`` bytes of tensor data suffice."""
     names = Counter(tensor.name for tensor in tensors)
     if len(names) < len(tensors):
-        raise damaged(path, f"the tensor {names.most_common(1)[0][0]!r} stands in it twice")
+        raise damaged(path, f"the tensor {names.most_common(1)[0][0][:80]!r} stands in it twice")
     for tensor in tensors:
         if tensor.offset % alignment:
             raise damaged(
-                path, f"the tensor {tensor.name!r} starts at the odd place {tensor.offset:,}"
+                path, f"the tensor {tensor.name[:80]!r} starts at the odd place {tensor.offset:,}"
             )
     total = sum(tensor.bytes for tensor in tensors)
     end = max((tensor.offset + tensor.bytes for tensor in tensors), default=0)
