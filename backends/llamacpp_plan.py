@@ -69,6 +69,13 @@ def kv_bytes_per_token(header: GgufHeader, cache_type: str) -> int:
     return kv_heads * (key + value) * _width(cache_type)
 
 
+def buffer_bytes(n_vocab: int, heads: int, context: int) -> int:
+    """What a CPU process takes beside weights and cache, with the usual budget for scoring."""
+    batch = _batch(context, heads, CPU_BATCH)
+    rows = _rows(n_vocab, LoadOptions().score_budget_bytes, batch)
+    return PROCESS_BYTES + 3 * rows * 4 * n_vocab + context * heads * batch * 4
+
+
 def make_plan(
     header: GgufHeader, options: LoadOptions, *, can_offload: bool, free_bytes: int | None = None
 ) -> Plan:

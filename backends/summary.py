@@ -9,13 +9,12 @@ from typing import Any
 from logitscope.backends.base import ModelFileError
 from logitscope.backends.gguf_header import GgufHeader, read_header
 from logitscope.backends.hf_files import ModelFolder, inspect_folder
+from logitscope.backends.llamacpp_plan import buffer_bytes, kv_bytes_per_token
 
 CACHE_BYTES = {"f32": 4.0, "f16": 2.0, "bf16": 2.0, "q8_0": 34 / 32}
 """Bytes of one cached key or value element."""
-BATCH_ROWS = 512
-"""llama.cpp keeps room for one float32 row of logits for each token of a batch."""
-FIXED_BYTES = 128 << 20
-"""Interpreter, libraries, vocabulary tables, graph."""
+PYTORCH_BYTES = 700 << 20
+"""Interpreter with torch and transformers, and one chunk of scored rows (256 MB)."""
 _GENERATING = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
 
 
@@ -71,10 +70,12 @@ def estimate_memory(
 
     Raises KeyError for a cache type that is not in CACHE_BYTES.
     """
+    is_gguf = summary.format.startswith("GGUF")
+    heads = summary.head_count or 1
     return MemoryEstimate(
         weights=summary.weight_bytes,
         kv_cache=round(context * summary.kv_elements_per_token * CACHE_BYTES[cache_type]),
-        buffers=FIXED_BYTES + 4 * BATCH_ROWS * (summary.n_vocab or 0),
+        buffers=buffer_bytes(summary.n_vocab or 1, heads, context) if is_gguf else PYTORCH_BYTES,
     )
 
 
@@ -102,7 +103,7 @@ def _of_gguf(header: GgufHeader) -> HeaderSummary:
         embedding_length=header.embedding_length,
         head_count=max(header.head_counts, default=None),
         kv_head_count=max(header.kv_head_counts, default=None),
-        kv_elements_per_token=_gguf_kv_elements(header),
+        kv_elements_per_token=kv_bytes_per_token(header, "f32") // 4,
         weight_bytes=header.tensor_bytes,
         file_bytes=header.file_bytes,
         files=len(header.shards),
@@ -111,16 +112,6 @@ def _of_gguf(header: GgufHeader) -> HeaderSummary:
         header_hash=header.header_sha256,
         refusal=refusal,
     )
-
-
-def _gguf_kv_elements(header: GgufHeader) -> int:
-    blocks, heads = header.block_count or 0, header.kv_head_counts
-    queries = max(header.head_counts, default=0)
-    width = (header.embedding_length or 0) // queries if queries else 0
-    key = header.number("attention.key_length") or width
-    value = header.number("attention.value_length") or width
-    total_heads = sum(heads) if len(heads) > 1 else blocks * max(heads, default=0)
-    return max(total_heads, 0) * (key + value)
 
 
 def _of_folder(folder: ModelFolder) -> HeaderSummary:

@@ -75,7 +75,8 @@ def test_real_model_is_summarized_and_its_memory_estimated(gemma_path: Path) -> 
     # 18 blocks, one key and one value of 256 elements, four bytes each.
     assert estimate.kv_cache == 2048 * 18 * (256 + 256) * 4
     assert estimate.weights == summary.weight_bytes
-    assert estimate.buffers >= 512 * 262_144 * 4
+    # At least one chunk of 64 MB of logits in llama.cpp's graph, its output buffer and ours.
+    assert 3 * (64 << 20) < estimate.buffers < 600e6
     assert estimate.total == estimate.weights + estimate.kv_cache + estimate.buffers
     assert estimate_memory(summary, 2048, "f16").kv_cache * 2 == estimate.kv_cache
 
