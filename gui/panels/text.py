@@ -109,8 +109,9 @@ class TextPanel(QWidget):
         session = self._session
         colors = theme.palette()
         step = session.document.step_at(token)
-        vocabulary = session.vocabulary
-        is_chip = vocabulary is not None and vocabulary.is_special(session.ids[token])
+        ids, vocabulary = session.ids, session.vocabulary
+        # Until the model has read a changed prompt, the tokens on show are older than the ids.
+        is_chip = vocabulary is not None and token < len(ids) and vocabulary.is_special(ids[token])
         if step is None:
             return CellStyle(is_chip=is_chip)
         if step.origin is Origin.SAMPLED:
