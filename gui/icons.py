@@ -39,7 +39,14 @@ class _Tinted(QIconEngine):
         return pixmap(self._name, min(size.width(), size.height()), color, scale)
 
     def clone(self) -> QIconEngine:
-        return _Tinted(self._name, self._role)
+        copy = _Tinted(self._name, self._role)
+        # Qt owns what this returns, but PySide does not know it and would free it at once.
+        _clones.append(copy)
+        return copy
+
+
+_clones: list[QIconEngine] = []
+"""A few at most: Qt clones an engine only where an icon that is shared gets another picture."""
 
 
 def icon(name: str, role: str = "text") -> QIcon:
