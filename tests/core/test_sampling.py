@@ -218,6 +218,13 @@ class TestDraw:
             0, 0, 1, 2, 3, 3,
         ]  # fmt: skip
 
+    def test_intervals_are_half_open(self) -> None:
+        """Four equal tokens: u on an end belongs to the token that begins there."""
+        shaped = shape(np.zeros(4, dtype=np.float32), PLAIN, [])
+        ends = [0.0, 0.25, 0.5, 0.75]
+        assert [shaped.place_of(u) for u in ends] == [0, 1, 2, 3]
+        assert shaped.places_of(np.array(ends)).tolist() == [0, 1, 2, 3]
+
     @given(rows(), ANY_CHAIN, HISTORY, st.integers(0, 1000))
     def test_u_lies_in_the_interval(
         self, row: np.ndarray, chain: SamplerSettings, history: list[int], position: int
