@@ -32,6 +32,7 @@ def time_limit(seconds: float, hard_seconds: float) -> Iterator[None]:
 
 @contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
+    assert sys.platform != "win32"
     before = signal.signal(signal.SIGALRM, _time_up)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:

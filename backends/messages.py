@@ -232,7 +232,10 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A Generate or Score has ended; ``row`` is the row behind the last token, if there is one."""
+    """A Generate or Score has ended, or any request was cancelled in time.
+
+    ``row`` is the row behind the last token, if there is one.
+    """
 
     number: int
     ending: Ending
@@ -254,7 +257,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Died:
-    """The process is gone. Made by the client, not by the process."""
+    """The process is gone, and with it every open request. Made by the client."""
 
     number: int
     """The request it was busy with, or 0."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import select
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -108,6 +109,15 @@ def shared_blocks(pid: int) -> set[str]:
 def client_threads() -> set[threading.Thread]:
     """Threads of clients that still run."""
     return {t for t in threading.enumerate() if t.name.startswith("model ")}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _light_children() -> Iterator[None]:
+    """Spawned children import the main module again; here that would be the whole of pytest."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules["__main__"], "__spec__", None, raising=False)
+        patch.delattr(sys.modules["__main__"], "__file__", raising=False)
+        yield
 
 
 @pytest.fixture
