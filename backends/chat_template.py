@@ -1,4 +1,4 @@
-"""Chat templates of model files: programs by strangers, run in Jinja's immutable sandbox."""
+"""Chat templates of model files: programs by strangers that turn messages into one prompt."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NoReturn
 
-from jinja2 import Template, TemplateError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2 import Template, TemplateError, TemplateSyntaxError, UndefinedError
 
 from logitscope.backends.base import BackendError, ChatMessage
+from logitscope.backends.chat_sandbox import BoundedSandbox, bounded_join
 
 LONGEST_TEMPLATE = 1 << 20
-LONGEST_PROMPT = 4 << 20
-"""Characters; no context holds a longer one."""
+"""Characters; the longest known ones have 20,000."""
+
+
+class _Refused(TemplateError):
+    """The template's own ``raise_exception``."""
 
 
 def render(
@@ -32,43 +35,39 @@ def render(
     """
     if len(template) > LONGEST_TEMPLATE:
         raise BackendError("The model's chat template is too long to be one: use a plain prompt.")
-    parts: list[str] = []
-    length = 0
     try:
-        for part in _compiled(template).generate(
+        parts = _compiled(template).generate(
             messages=[{"role": m.role, "content": m.content} for m in messages],
             add_generation_prompt=add_generation_prompt,
             bos_token=bos_token,
             eos_token=eos_token,
-        ):
-            parts.append(part)
-            length += len(part)
-            if length > LONGEST_PROMPT:
-                raise BackendError(
-                    f"The model's chat template writes more than {LONGEST_PROMPT:,} characters:"
-                    " use a plain prompt."
-                )
-    except BackendError:
-        raise
+            tools=None,
+            documents=None,
+        )
+        return bounded_join(parts)
     except Exception as error:
         raise _failure(error) from error
-    return "".join(parts)
 
 
 @lru_cache(maxsize=4)
 def _compiled(template: str) -> Template:
-    environment = ImmutableSandboxedEnvironment(
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
-    )
-    environment.filters["tojson"] = _to_json
+    environment = BoundedSandbox(filters={"tojson": _to_json})
     environment.globals["raise_exception"] = _raise
     environment.globals["strftime_now"] = _now
     return environment.from_string(template)
 
 
-def _to_json(value: Any, indent: int | None = None, **_: Any) -> str:
-    """JSON as models saw it in training: not escaped for HTML, as Jinja's own filter does."""
-    return json.dumps(value, ensure_ascii=False, indent=indent)
+def _to_json(
+    value: Any,
+    ensure_ascii: bool = False,
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    sort_keys: bool = False,
+) -> str:
+    """JSON as models saw it in training; Jinja's own filter escapes it for HTML."""
+    return json.dumps(
+        value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys
+    )
 
 
 def _now(form: str) -> str:
@@ -76,23 +75,28 @@ def _now(form: str) -> str:
 
 
 def _raise(message: object) -> NoReturn:
-    raise TemplateError(str(message))
+    raise _Refused(str(message))
 
 
 def _failure(error: Exception) -> BackendError:
-    line = getattr(error, "lineno", None) or _line_in_template(error)
-    where = f" (line {line})" if line else ""
     said = str(error).strip().splitlines()
-    what = said[0] if said else type(error).__name__
-    return BackendError(
-        f"The model's chat template failed{where}: {what}. Change the messages or use a plain"
-        " prompt.",
-        f"{type(error).__name__}: {error}",
-    )
+    what = said[0].removesuffix(".") if said else type(error).__name__
+    line = error.lineno if isinstance(error, TemplateSyntaxError) else _line_in_template(error)
+    where = f" in line {line}" if line else ""
+    detail = f"{type(error).__name__}: {error}"
+    verb, advice = "fails", "use a plain prompt"
+    if isinstance(error, _Refused):
+        verb, advice = "refuses these messages", "change them or use a plain prompt"
+    elif isinstance(error, TemplateSyntaxError):
+        verb = "is broken"
+    elif isinstance(error, UndefinedError):
+        advice = "change the messages or use a plain prompt"
+    sentence = f"The model's chat template {verb}{where} ({what}): {advice}."
+    return BackendError(sentence, detail)
 
 
 def _line_in_template(error: Exception) -> int | None:
-    """Jinja rewrites tracebacks so that frames of ``<template>`` carry the template's lines."""
+    """The template's line: Jinja rewrites tracebacks so that they show the template's source."""
     line, trace = None, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == "<template>":

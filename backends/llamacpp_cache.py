@@ -211,8 +211,8 @@ class KvCache:
             raise Cancelled
         reason = LOG.reason() or f"llama_decode returned {status}"
         raise BackendError(
-            f"The model could not evaluate the text: {reason}. Load the model again, with a"
-            " shorter context if memory is short.",
+            f"The model could not evaluate the text ({reason}): load it again, with a shorter"
+            " context if memory is short.",
             "\n".join(LOG.lines()[-20:]),
         )
 

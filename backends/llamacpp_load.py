@@ -141,7 +141,8 @@ def _failure(path: Path) -> BackendError:
             " choose a shorter context or a smaller model.",
             detail,
         )
-    said = f" llama.cpp says: {reason}" if reason else ""
+    said = f" ({reason})" if reason else ""
     return ModelFileError(
-        f"{path.name} cannot be loaded.{said}" if said else f"{path.name} cannot be loaded.", detail
+        f"{path.name} cannot be loaded{said}: choose another file or update llama-cpp-python.",
+        detail,
     )
