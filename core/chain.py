@@ -46,6 +46,8 @@ class Ranking:
 
     def head(self, count: int) -> Ids:
         """Positions of the ``count`` largest values, largest first, ties by lower position."""
+        if len(self._head) < count == 1:
+            return np.array([int(self.values.argmax())])
         if len(self._head) < count:
             size = next((size for size in HEADS if size >= count), len(self.values))
             self._head = top_among(self.values, min(size, len(self.values)))

@@ -72,7 +72,7 @@ def assert_equal(shaped: Shaped, outcome: Outcome, row: np.ndarray, tolerance: f
 @pytest.mark.torch
 @needs("transformers", "torch")
 class TestTransformers:
-    @settings(max_examples=600, deadline=None)
+    @settings(max_examples=300, deadline=None)
     @given(rows(), chains(ANY_ORDER, TieRule.ALL, **TYPICAL))
     def test_any_order(self, row: np.ndarray, chain: SamplerSettings) -> None:
         outcome = transformers_chain(row, chain, [])
@@ -141,14 +141,14 @@ class TestTransformers:
 @pytest.mark.llama
 @needs("llama_cpp", "llama")
 class TestLlamaCpp:
-    @settings(max_examples=400, deadline=None)
+    @settings(max_examples=200, deadline=None)
     @given(rows(largest=2.0**120), chains(ANY_ORDER, TieRule.LOWEST_ID))
     def test_any_order_without_typical(self, row: np.ndarray, chain: SamplerSettings) -> None:
         outcome = llamacpp_chain(row, chain, [])
         assume(outcome.margin > 1e-4)
         assert_equal(shape(row, chain, []), outcome, row, 2e-4)
 
-    @settings(max_examples=400, deadline=None)
+    @settings(max_examples=200, deadline=None)
     @given(rows(largest=20.0, impossible=False), chains(ANY_ORDER, TieRule.LOWEST_ID, **TYPICAL))
     def test_any_order_with_typical(self, row: np.ndarray, chain: SamplerSettings) -> None:
         """Finite rows: llama.cpp's entropy is NaN as soon as one probability is 0."""

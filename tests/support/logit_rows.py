@@ -20,7 +20,7 @@ def rows(
         huge = st.floats(-largest, largest, width=32)
         kinds += [huge, st.one_of(huge, ORDINARY, TIED)]
     if impossible:
-        kinds.append(st.one_of(ORDINARY, TIED, st.just(-np.inf)))
+        kinds += [st.one_of(kind, st.just(-np.inf)) for kind in kinds]
     sizes = st.integers(1, most)
     arrays = st.one_of([hnp.arrays(np.float32, sizes, elements=kind) for kind in kinds])
     return arrays.filter(lambda row: bool(np.isfinite(row).any()))
