@@ -30,17 +30,17 @@ def time_limit(seconds: float, hard_seconds: float) -> Iterator[None]:
         faulthandler.cancel_dump_traceback_later()
 
 
-@contextmanager
-def _alarm(seconds: float) -> Iterator[None]:
-    assert sys.platform != "win32"
-    before = signal.signal(signal.SIGALRM, _time_up)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+if sys.platform != "win32":
 
+    @contextmanager
+    def _alarm(seconds: float) -> Iterator[None]:
+        before = signal.signal(signal.SIGALRM, _time_up)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
 
-def _time_up(_signal: int, _frame: FrameType | None) -> None:
-    raise TimeUp
+    def _time_up(_signal: int, _frame: FrameType | None) -> None:
+        raise TimeUp

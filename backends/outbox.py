@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from multiprocessing.connection import Connection
 
 from logitscope.backends.messages import Phase, Progress, Reply
+from logitscope.backends.pipes import PipeEnd
 
 _PROGRESS_INTERVAL = 0.05
 """Seconds between two progress replies: 20 a second are as many as an eye follows."""
@@ -16,7 +16,7 @@ _PROGRESS_INTERVAL = 0.05
 class Outbox:
     """May be used from several threads."""
 
-    def __init__(self, pipe: Connection) -> None:
+    def __init__(self, pipe: PipeEnd) -> None:
         self._pipe = pipe
         self._lock = threading.Lock()
 

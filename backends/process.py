@@ -17,13 +17,14 @@ import threading
 import time
 from dataclasses import dataclass
 from multiprocessing import parent_process
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 
 from logitscope.backends.base import Backend, Cancelled, Watch
 from logitscope.backends.flags import Flags
 from logitscope.backends.inbox import Inbox
 from logitscope.backends.messages import Ending, Finished, Load, Loaded, Phase
 from logitscope.backends.outbox import Outbox
+from logitscope.backends.pipes import PipeEnd
 from logitscope.backends.registry import open_backend
 from logitscope.backends.rows import RowRing, slots_for
 from logitscope.backends.serving import Server, failure
@@ -48,8 +49,8 @@ class Start:
     """Everything a child is given when it is started; can be pickled only for that."""
 
     load: Load
-    pipe: Connection
-    log: Connection
+    pipe: PipeEnd
+    log: PipeEnd
     flags: Flags
     ring_name: str
 
@@ -135,7 +136,7 @@ class _Child:
         os._exit(0)
 
 
-def _redirect_output(log: Connection) -> None:
+def _redirect_output(log: PipeEnd) -> None:
     """Let everything that anyone prints, native code too, flow to the parent's log."""
     descriptor = log.fileno()
     if sys.platform == "win32":

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from multiprocessing.connection import Connection
+
+from logitscope.backends.pipes import PipeEnd
 
 _KEEP_BYTES = 64 * 1024
 _KEEP_LINES = 100
@@ -20,15 +21,15 @@ class ProcessLog:
         self._thread = threading.Thread(target=self._run, name="model log", daemon=True)
         self._thread.start()
 
-    def writing_end(self) -> Connection:
-        """The end for the child, in a form that `multiprocessing` hands over. Close with
-        `close_writing_end` once the child has it."""
+    def writing_end(self) -> PipeEnd:
+        """The end for the child, in a form that `multiprocessing` hands over. The caller closes
+        it once the child has it: only then does the child's end end the log."""
+        handle = self._writer
         if sys.platform == "win32":
             import msvcrt
-            from multiprocessing.connection import PipeConnection
 
-            return PipeConnection(msvcrt.get_osfhandle(self._writer), readable=False)
-        return Connection(self._writer, readable=False)
+            handle = msvcrt.get_osfhandle(handle)
+        return PipeEnd(handle, readable=False)
 
     def tail(self, timeout: float) -> str:
         """The last lines, at most 100; waits for the rest of a child that has just died."""

@@ -9,13 +9,14 @@ import os
 import secrets
 import threading
 from collections.abc import Callable
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 
 from logitscope.backends.death import death_sentence
 from logitscope.backends.flags import Flags
 from logitscope.backends.messages import Died, Ending, Failed, Finished, Load, Loaded, Reply
 from logitscope.backends.open_requests import OpenRequests
+from logitscope.backends.pipes import PipeEnd
 from logitscope.backends.process import Start, main
 from logitscope.backends.process_log import ProcessLog
 from logitscope.backends.rows import RowRing, remove_block
@@ -139,7 +140,7 @@ class Supervisor:
         if not self._ending:
             self._bury(open_numbers, exit_code, tail)
 
-    def _start_child(self, theirs: Connection, log: ProcessLog) -> BaseProcess | None:
+    def _start_child(self, theirs: PipeEnd, log: ProcessLog) -> BaseProcess | None:
         with theirs, log.writing_end() as writer:
             start = Start(self._load, theirs, writer, self._flags, self._ring_name)
             process = self._context.Process(
@@ -163,13 +164,13 @@ class Supervisor:
                 Failed(number, f"The model process could not be started ({error}); try again.")
             )
 
-    def _send(self, pipe: Connection) -> None:
+    def _send(self, pipe: PipeEnd) -> None:
         """In its own thread: a child that no longer reads must not block the window."""
         with contextlib.suppress(OSError):
             while (message := self.requests.next_to_send()) is not None:
                 pipe.send(message)
 
-    def _read(self, pipe: Connection, process: BaseProcess) -> None:
+    def _read(self, pipe: PipeEnd, process: BaseProcess) -> None:
         with contextlib.suppress(EOFError, OSError):
             while pipe in wait([pipe, process.sentinel]) or pipe.poll():
                 self._receive(pipe.recv())
