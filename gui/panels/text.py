@@ -2,42 +2,63 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QLabel, QMenu, QVBoxLayout, QWidget
+from collections.abc import Callable
+from pathlib import Path
 
+from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from logitscope.blocks import edited
+from logitscope.bos import BosTrouble, bos_trouble
+from logitscope.display import name_of
 from logitscope.gui import theme
+from logitscope.gui.panels.text_strip import TextStrip
+from logitscope.gui.panels.token_menu import TokenMenu
 from logitscope.gui.panels.transport import Transport
 from logitscope.gui.session import Session
+from logitscope.gui.widgets.note_bar import NoteBar
 from logitscope.gui.widgets.prompt_edit import PromptEdit
 from logitscope.gui.widgets.token_painter import CellStyle, Mark
 from logitscope.gui.widgets.token_tooltip import tooltip
 from logitscope.gui.widgets.token_view import TokenView
+from logitscope.gui.words import mark
 from logitscope.steps import Origin
+
+STALE_MS = 150
+"""Tokens of an older text are drawn faint only after this: most answers are faster."""
 
 
 class TextPanel(QWidget):
     """Prompt editor, token view and transport."""
 
     HELP = (
-        "Text",
-        "Write a prompt above; below it stands what the model receives, one cell a token. "
-        "Tokens on a tint were generated, underlined ones you forced, outlined ones are special "
-        "or share one character. "
-        "Click a token to see the distribution it was chosen from; double-click to rewind to it.",
+        mark("TextPanel", "Text"),
+        mark(
+            "TextPanel",
+            "Write a prompt above; below it stands what the model receives, one cell a token. "
+            "Tokens on a green tint were generated, underlined ones put there by you; an outline "
+            "marks special tokens, and characters that several tokens share. "
+            "Click a token to see the distribution it came from, double-click to rewind to it.",
+        ),
     )
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
+        self._shown_prompt = 0
+        self._overlay: Callable[[int], CellStyle | None] | None = None
         self.editor = PromptEdit(self)
         self.editor.setPlaceholderText(self.tr("Type a prompt, such as: The sky is"))
         self.editor.setAccessibleName(self.tr("Prompt"))
-        self.note = QLabel(self)
-        self.note.setWordWrap(True)
+        self.note = NoteBar(self)
+        self.strip = TextStrip(session, self)
         self.view = TokenView(self)
-        self.view.set_hooks(self._style_of, self._tooltip_of)
+        self.view.set_style(self._style_of)
+        self.view.set_tooltip(self._tooltip_of)
+        self.token_menu = TokenMenu(session, self.view)
         self.transport = Transport(session, self)
+        self._stale = QTimer(self, interval=STALE_MS, singleShot=True)
+        self._stale.timeout.connect(self._show_stale)
         self._arrange()
         self._connect()
         self._show_prompt()
@@ -49,110 +70,142 @@ class TextPanel(QWidget):
         column.setSpacing(theme.GRID)
         column.addWidget(self.editor)
         column.addWidget(self.note)
+        column.addWidget(self.strip)
         column.addWidget(self.view, 1)
         column.addWidget(self.transport)
         self.setFocusProxy(self.editor)
 
     def _connect(self) -> None:
         session = self._session
-        self.editor.edited.connect(session.set_prompt)
+        self.editor.edited.connect(self._take_text)
         self.editor.undo_requested.connect(session.undo)
         self.editor.redo_requested.connect(session.redo)
         self.view.position_selected.connect(session.select)
-        self.view.rewind_requested.connect(self._rewind)
+        self.view.rewind_requested.connect(self.token_menu.rewind)
         self.view.menu_requested.connect(self._open_menu)
-        self.transport.marks_toggled.connect(self.view.set_marks)
-        self.transport.ids_toggled.connect(self.view.set_shows_ids)
+        self.strip.marks_toggled.connect(self.view.set_marks)
+        self.strip.ids_toggled.connect(self.view.set_shows_ids)
         session.prompt_changed.connect(self._show_prompt)
-        session.path_changed.connect(self._show_path)
-        session.model_changed.connect(self._show_path)
+        for signal in (session.path_changed, session.model_changed, session.row_changed):
+            signal.connect(self._show_path)
         session.selection_changed.connect(self._show_selection)
         session.run_changed.connect(self._show_run)
+
+    def set_overlay(self, overlay: Callable[[int], CellStyle | None] | None) -> None:
+        """Let another panel say how tokens are marked; where it says None, they are as usual."""
+        self._overlay = overlay
+        self.view.set_style(self._style_of)
 
     # -- session to widgets -----------------------------------------------------------------
 
     def _show_prompt(self) -> None:
         self.editor.set_text(self._session.state.text)
-        self._show_note()
+        self._show_path()
 
     def _show_path(self) -> None:
         session = self._session
-        self.view.set_tokens(session.ids, session.vocabulary, session.prompt_length)
+        if session.model is not None and not session.is_ready:
+            # The ids of the new text are on their way: until then the old prompt stays on show.
+            self.view.set_tokens(self.view.ids[: self._shown_prompt], self.view.vocabulary)
+            if not self._stale.isActive():
+                self._stale.start()
+            return
+        self._stale.stop()
+        self.view.set_stale(False)
+        self.view.set_tokens(session.ids, session.vocabulary)
+        self._shown_prompt = session.prompt_length
+        self.view.set_placeholder(self._placeholder())
         self._show_selection()
         self._show_note()
+
+    def _show_stale(self) -> None:
+        self.view.set_stale(True)
+        self.strip.say_reading()
 
     def _show_selection(self) -> None:
         session = self._session
         self.view.set_selected_position(None if session.follows_end else session.position)
 
     def _show_run(self) -> None:
-        self.view.set_sticks_to_end(self._session.is_running)
+        if self._session.is_running:
+            self.view.scroll_to_end()
 
-    def _show_note(self) -> None:
-        text = self._note()
-        self.note.setText(text)
-        self.note.setVisible(bool(text))
-
-    def _note(self) -> str:
+    def _placeholder(self) -> str:
         session = self._session
         if session.loading_path is not None:
-            return self.tr("The model is being loaded.")
+            name = Path(session.loading_path).name
+            return self.tr("Loading {0} …").format(name)
         if session.model is None:
-            return self.tr("Open a model to see its tokens: Ctrl+O.")
-        if not session.state.text and not session.ids:
-            return self.tr("Type a prompt above to see what the model makes of it.")
-        return ""
+            return self.tr(
+                "Open a model to see its tokens.\n"
+                "Ctrl+O opens a file, Ctrl+L shows the models on this machine; or drop one here."
+            )
+        return self.tr("Type a prompt above: its tokens appear here.")
 
-    # -- hooks ------------------------------------------------------------------------------
+    def _show_note(self) -> None:
+        session = self._session
+        vocabulary = session.vocabulary
+        trouble = None
+        if vocabulary is not None and session.is_ready:
+            trouble = bos_trouble(session.state.prompt_ids, vocabulary)
+        if trouble is not None and vocabulary is not None and vocabulary.bos is not None:
+            self._warn_of_bos(trouble, name_of(vocabulary, vocabulary.bos))
+        elif not self.editor.is_exact:
+            self.note.say(
+                self.tr(
+                    "The prompt has characters that an editor cannot keep, such as carriage "
+                    "returns: they are sent as they are until you edit it."
+                )
+            )
+        else:
+            self.note.say("")
+
+    def _warn_of_bos(self, trouble: BosTrouble, name: str) -> None:
+        adds = self._session.state.add_special
+        if trouble is BosTrouble.DOUBLED:
+            sentence = self.tr("{0} stands twice in front: the text has one of its own.")
+            remedy, call = self.tr("Leave one out"), lambda: self._set_bos(False)
+        else:
+            sentence = self.tr("{0} is missing in front: the model was trained with it.")
+            remedy, call = self.tr("Put it there"), lambda: self._set_bos(True)
+        can_mend = adds is (trouble is BosTrouble.DOUBLED)
+        self.note.say(sentence.format(name), remedy, call if can_mend else None)
+
+    # -- hooks of the view ------------------------------------------------------------------
 
     def _style_of(self, token: int) -> CellStyle:
-        session = self._session
+        if self._overlay is not None and (style := self._overlay(token)) is not None:
+            return style
         colors = theme.palette()
-        step = session.document.step_at(token)
-        ids, vocabulary = session.ids, session.vocabulary
-        # Until the model has read a changed prompt, the tokens on show are older than the ids.
-        is_chip = vocabulary is not None and token < len(ids) and vocabulary.is_special(ids[token])
+        vocabulary = self.view.vocabulary
+        is_chip = vocabulary is not None and vocabulary.is_special(self.view.ids[token])
+        step = self._session.document.step_at(token)
         if step is None:
             return CellStyle(is_chip=is_chip)
         if step.origin is Origin.SAMPLED:
             return CellStyle(colors.generated_tint, is_chip=is_chip)
-        mark = Mark.UNDERLINE if step.origin is Origin.FORCED else Mark.DASHED
-        return CellStyle(colors.forced_tint, mark=mark, is_chip=is_chip)
+        second = Mark.UNDERLINE if step.origin is Origin.FORCED else Mark.DASHED
+        return CellStyle(colors.forced_tint, mark=second, is_chip=is_chip)
 
     def _tooltip_of(self, token: int) -> str:
-        session = self._session
-        if session.vocabulary is None or token >= len(session.ids):
+        vocabulary = self.view.vocabulary
+        if vocabulary is None:
             return ""
-        step = session.document.step_at(token)
-        return tooltip(session.vocabulary, session.ids[token], token, step)
+        step = self._session.document.step_at(token)
+        return tooltip(vocabulary, self.view.ids[token], token, step)
 
     # -- intents ----------------------------------------------------------------------------
 
-    def _rewind(self, position: int) -> None:
-        session = self._session
-        if session.prompt_length <= position < len(session.ids):
-            session.rewind_to(position)
+    def _take_text(self, text: str) -> None:
+        self._session.set_blocks(edited(self._session.state.blocks, text))
+
+    def _set_bos(self, adds: bool) -> None:
+        state = self._session.state
+        self._session.set_wrapping(
+            chat=state.chat, add_special=adds, parse_special=state.parse_special
+        )
 
     def _open_menu(self, position: int, where: QPoint) -> None:
-        menu = self.menu(position)
+        menu = self.token_menu.menu(position, self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(where)
-
-    def menu(self, position: int) -> QMenu:
-        """What can be done at a token."""
-        session = self._session
-        menu = QMenu(self)
-        can_rewind = session.prompt_length <= position < len(session.ids)
-        rewind = menu.addAction(self.tr("Rewind to here"), lambda: self._rewind(position))
-        rewind.setEnabled(can_rewind)
-        menu.addSeparator()
-        for title, call in (
-            (self.tr("Copy text"), self.view.copy_text),
-            (self.tr("Copy ids"), self.view.copy_ids),
-            (self.tr("Copy bytes"), self.view.copy_bytes),
-        ):
-            action = QAction(title, menu)
-            action.triggered.connect(call)
-            action.setEnabled(bool(session.ids))
-            menu.addAction(action)
-        return menu

@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
+from logitscope.blocks import changed_range
 from logitscope.gui import theme
 
 _PARAGRAPH_END = "\u2029"
@@ -26,7 +27,7 @@ class PromptEdit(QPlainTextEdit):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._text = ""
+        self._text = self._shown = ""
         self._is_set_from_outside = False
         self.setUndoRedoEnabled(False)
         self.setTabChangesFocus(False)
@@ -47,16 +48,30 @@ class PromptEdit(QPlainTextEdit):
         """Show a text that came from elsewhere; the caret stays where the text did not change."""
         if text == self._text:
             return
-        start, old_end, new_end = _changed_range(self._text, text)
         cursor = self.textCursor()
         self._is_set_from_outside = True
-        edit = QTextCursor(self.document())
-        edit.setPosition(_units(self._text[:start]))
-        edit.setPosition(_units(self._text[:old_end]), QTextCursor.MoveMode.KeepAnchor)
-        edit.insertText(text[start:new_end])
+        self._replace(text)
         self._is_set_from_outside = False
         self.setTextCursor(cursor)
-        self._text = self._raw_text()
+        self._text, self._shown = text, self._raw_text()
+
+    def _replace(self, text: str) -> None:
+        shown = self._shown
+        start, old_stop, new_stop = changed_range(shown, text)
+        edit = QTextCursor(self.document())
+        if _units(shown) + 1 == self.document().characterCount():
+            edit.setPosition(_units(shown[:start]))
+            edit.setPosition(_units(shown[:old_stop]), QTextCursor.MoveMode.KeepAnchor)
+            edit.insertText(text[start:new_stop])
+        else:
+            # A half of a surrogate pair is lost on the way to Python: positions would be wrong.
+            edit.select(QTextCursor.SelectionType.Document)
+            edit.insertText(text)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the editor can hold its text as it is; an edit would turn CR and U+2029 to LF."""
+        return self._shown == self._text
 
     def _raw_text(self) -> str:
         return self.document().toRawText().replace(_PARAGRAPH_END, "\n")
@@ -64,10 +79,10 @@ class PromptEdit(QPlainTextEdit):
     def _take_text(self) -> None:
         if self._is_set_from_outside:
             return
-        text = self._raw_text()
-        if text != self._text:
-            self._text = text
-            self.edited.emit(text)
+        shown = self._raw_text()
+        if shown != self._shown:
+            self._text = self._shown = shown
+            self.edited.emit(shown)
 
     # -- input ------------------------------------------------------------------------------
 
@@ -99,16 +114,26 @@ class PromptEdit(QPlainTextEdit):
     # -- size -------------------------------------------------------------------------------
 
     def sizeHint(self) -> QSize:
-        lines = max(LEAST_LINES, min(MOST_LINES, round(self.document().size().height())))
-        return QSize(320, self._height_of(lines))
+        return QSize(320, self._height_for(self._content_height(), MOST_LINES))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(120, self._height_of(LEAST_LINES))
+        return QSize(120, self._height_for(0.0, LEAST_LINES))
 
-    def _height_of(self, lines: int) -> int:
-        margins = self.contentsMargins()
-        frame = margins.top() + margins.bottom() + 2 * round(self.document().documentMargin())
-        return lines * self.fontMetrics().lineSpacing() + frame + 2
+    def _content_height(self) -> float:
+        """Height of the text; its first lines suffice, and only they are surely laid out."""
+        height, block = 0.0, self.document().firstBlock()
+        for _ in range(MOST_LINES):
+            if not block.isValid():
+                break
+            height += self.blockBoundingRect(block).height()
+            block = block.next()
+        return height
+
+    def _height_for(self, content: float, most_lines: int) -> int:
+        line = self.fontMetrics().lineSpacing()
+        content = max(LEAST_LINES * line, min(most_lines * line, content))
+        around = self.height() - self.viewport().height()
+        return round(content + 2 * self.document().documentMargin()) + around
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -118,18 +143,6 @@ class PromptEdit(QPlainTextEdit):
         self.setFont(theme.token_font())
         self.setTabStopDistance(4 * self.fontMetrics().horizontalAdvance("0"))
         self.updateGeometry()
-
-
-def _changed_range(old: str, new: str) -> tuple[int, int, int]:
-    """The first difference, and where the two texts are equal again from behind."""
-    limit = min(len(old), len(new))
-    start = 0
-    while start < limit and old[start] == new[start]:
-        start += 1
-    behind = 0
-    while behind < limit - start and old[-1 - behind] == new[-1 - behind]:
-        behind += 1
-    return start, len(old) - behind, len(new) - behind
 
 
 def _units(text: str) -> int:
