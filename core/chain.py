@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from logitscope.exponentials import exponents, pieces, weighted_surprise, weights_of
+from logitscope.exponentials import exponents, masked_sum, pieces, weighted_surprise, weights_of
 from logitscope.ranking import Ids, Row, order_among, rank_within, top_among
 from logitscope.sampler_settings import SamplerSettings, Stage
 
@@ -165,7 +165,7 @@ class Candidates:
         """Probability, here, of what ``kept`` no longer holds, added up directly."""
         gone = np.ones(n_vocab, dtype=np.bool_)
         gone[kept.index] = False
-        return float(np.sum(self.weights, where=gone[self.index])) / self.total
+        return masked_sum(self.weights, gone[self.index]) / self.total
 
     def least(self) -> Row:
         """Value of the least likely candidate, shape (1,)."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from logitscope.comparison import biggest_movers, jensen_shannon, kl
-from logitscope.exponentials import exponents, weighted_surprise, weights_of
+from logitscope.exponentials import exponents, masked_sum, weighted_surprise, weights_of
 from logitscope.ranking import (
     Ids,
     Row,
@@ -242,9 +242,9 @@ class Distribution:
         return self._mass_without(self.top(k))
 
     def _mass_without(self, ids: Ids) -> float:
-        weights = self._weights.copy()
-        weights[ids] = 0.0
-        return float(weights.sum()) / (1.0 + self._rest)
+        others = np.ones(len(self), dtype=np.bool_)
+        others[ids] = False
+        return masked_sum(self._weights, others) / (1.0 + self._rest)
 
     def mass(self, ids: Sequence[int] | Ids) -> float:
         """Probability of a set of distinct ids together."""

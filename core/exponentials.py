@@ -54,3 +54,8 @@ def weighted_surprise(weights: Vector, values: Row, peak: float, temperature: fl
         shifted *= weights[part]
         total -= float(shifted.sum())
     return total
+
+
+def masked_sum(weights: Vector, mask: NDArray[np.bool_]) -> float:
+    """Sum of the weights that a mask picks, added pairwise within a piece."""
+    return sum(float((weights[part] * mask[part]).sum()) for part in pieces(len(weights)))
