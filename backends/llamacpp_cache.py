@@ -115,12 +115,14 @@ class KvCache:
         """A sequence that holds the longest cached prefix of ``ids[:limit]`` and nothing else."""
         self._passes += 1
         best, shared = self._closest(ids, limit)
-        lost = best.length - shared
-        if lost >= WORTH_KEEPING and (shared >= WORTH_KEEPING or shared == limit):
-            best = self._fork(best, shared) or best
         best.used = self._passes
         if best.length > shared:
-            self._cut(best, shared)
+            lost = best.length - max(shared, self._held_elsewhere(best))
+            if lost >= WORTH_KEEPING and (shared >= WORTH_KEEPING or shared == limit):
+                best = self._fork(best, shared) or best
+                best.used = self._passes
+            if best.length > shared:
+                self._cut(best, shared)
         self._forget(best)
         return best
 
@@ -170,11 +172,21 @@ class KvCache:
         shared, best = max(found, key=lambda pair: (pair[0], pair[0] - pair[1].length))
         return best, shared
 
+    def _held_elsewhere(self, sequence: Sequence) -> int:
+        """How many of its first tokens another sequence holds, too."""
+        others = (s for s in self._sequences if s is not sequence)
+        return max((s.shared(sequence.ids, sequence.length) for s in others), default=0)
+
     def _fork(self, source: Sequence, shared: int) -> Sequence | None:
+        """A second sequence over the first cells of ``source``; None where there can be only one.
+
+        It takes the place of one that holds little by itself, or was not used for longest.
+        """
         others = [s for s in self._sequences if s is not source]
         if not others:
             return None
-        target = min(others, key=lambda s: (s.length > 0, s.used))
+        own = {s.number: s.length - self._held_elsewhere(s) for s in others}
+        target = min(others, key=lambda s: (own[s.number] >= WORTH_KEEPING, s.used))
         self._cut(target, 0)
         if shared:
             self._lib.llama_memory_seq_cp(self._memory, source.number, target.number, 0, shared)
