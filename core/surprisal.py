@@ -85,7 +85,7 @@ def token_numbers(rows: Matrix, targets: NDArray[np.integer], top: int = TOP) ->
     Exponentials are float32, and sums of 512 of them too; from there on all is float64. The
     likeliest token's weight, exactly 1, is kept out of the sum, so that the loss of a nearly
     certain token keeps its relative precision. Against float64 throughout, log-probability and
-    entropy differ by less than 1e-6 of max(1, value). No temporary is larger than 512 KB.
+    entropy differ by less than 1e-6 of max(1, value). No temporary is larger than 1 MB.
     Raises ValueError for rows without a distribution, IndexError for ids outside the vocabulary.
     """
     rows, targets = _checked(rows, targets)
