@@ -50,6 +50,10 @@ CONTEXT_KEYS = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len"
 UNLIMITED_CONTEXT = 1 << 20
 """For models that state no limit, such as recurrent ones."""
 
+CPU_ROWS_BYTES = 64 << 20
+"""Most that the logits of one scoring pass take on the CPU. Soft-capped heads (Gemma 2) hold them
+three times; 64 rows of 262,144 entries already give matrix products their full speed."""
+
 CONTEXT_MEMORY_SHARE = 0.8
 """The part of the free memory that the KV cache may fill."""
 
@@ -78,7 +82,8 @@ class HfBackend:
     def __init__(self, torch: Any, parts: LoadedParts, options: LoadOptions) -> None:
         self._torch = torch
         self._tokenizer = parts.tokenizer
-        self._budget = options.score_budget_bytes
+        on_cpu = parts.device.startswith("cpu")
+        self._rows_bytes = min(options.score_budget_bytes, CPU_ROWS_BYTES if on_cpu else 1 << 62)
         self._stats = PassStats(0, 0, 0.0)
         special = special_ids(parts.tokenizer, parts.model)
         self._sequence, n_vocab = _first_pass(torch, parts, special.bos or 0)
@@ -155,7 +160,7 @@ class HfBackend:
     def _score_chunks(
         self, ids: Sequence[int], start: int, stop: int, watch: Watch
     ) -> Iterator[NDArray[np.float32]]:
-        step = max(self._budget // (4 * self._info.n_vocab), 1)
+        step = max(self._rows_bytes // (4 * self._info.n_vocab), 1)
         for first in range(start, stop, step):
             last = min(first + step, stop)
             rows = self._rows(ids[: last - 1], last - first, watch)

@@ -32,6 +32,8 @@ OFFLINE = {
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     "TOKENIZERS_PARALLELISM": "false",
     "TRANSFORMERS_NO_ADVISORY_WARNINGS": "1",
+    # The reader of GGUF files does not ask transformers' own switch.
+    "TQDM_DISABLE": "1",
 }
 
 MEMORY_MARGIN = 1.05

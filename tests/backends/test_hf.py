@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,7 @@ from logitscope.backends.base import (
     LoadOptions,
     Watch,
 )
-from logitscope.backends.hf_vocabulary import PROOF_TEXT, byte_alphabet
-from logitscope.vocabulary import TokenKind
+from logitscope.backends.hf_vocabulary import PROOF_TEXT
 
 torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
 transformers = pytest.importorskip("transformers", reason="the extra `torch` is not installed")
@@ -153,6 +153,29 @@ def test_a_stop_works_inside_one_pass(backend: Backend, tiny_hf: Path) -> None:
     assert np.abs(row - own_rows(model, ids[:60])[-1]).max() < 1e-5
 
 
+def test_a_model_that_also_sees_reads_text_alone(tmp_path: Path) -> None:
+    text = {"vocab_size": 1008, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8}
+    ends = {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": None}
+    eye = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
+    config = transformers.Gemma3Config(
+        text_config=text | heads | ends | {"sliding_window": 8, "max_position_embeddings": 64},
+        vision_config=eye | {"num_attention_heads": 2, "image_size": 32, "patch_size": 16},
+        mm_tokens_per_image=4,
+        image_token_index=1000,
+    )
+    model = transformers.AutoModelForCausalLM.from_config(config).eval()
+    backend = hf.load(save(tmp_path / "sees", model), CPU)
+    ids = list(range(3, 40))
+    expected = own_rows(model, ids)
+    for length in (37, 20):
+        assert np.abs(backend.next_logits(ids[:length]) - expected[length - 1]).max() < 1e-5
+    assert backend.info.trained_context_length == 64
+    # 2 layers x keys and values x 2 heads x 8 entries x 4 bytes.
+    assert backend.info.kv_bytes_per_token == 2 * 2 * 2 * 8 * 4
+    backend.close()
+
+
 # -- loading ------------------------------------------------------------------------------------
 
 
@@ -171,12 +194,6 @@ def test_nothing_reaches_for_the_network(tiny_hf: Path, monkeypatch: pytest.Monk
     loaded.next_logits(ids)
     loaded.close()
     assert tried == []
-
-
-def test_loading_prints_nothing(tiny_hf: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    hf.load(tiny_hf, CPU).close()
-    captured = capfd.readouterr()
-    assert captured.out + captured.err == ""
 
 
 def test_progress_rises_to_the_end_and_a_stop_is_heard(tiny_hf: Path) -> None:
@@ -284,125 +301,30 @@ def test_gguf_through_transformers_is_the_same_model(backend: Backend, tiny_gguf
     assert unpacked.tokenize(PROOF_TEXT, add_special=True, parse_special=False) == ids
     assert np.abs(unpacked.next_logits(ids) - backend.next_logits(ids)).max() < 1e-4
     assert unpacked.vocabulary.text_bytes(ids) == PROOF_TEXT.encode()
+    assert unpacked.info.notes == ()
     unpacked.close()
 
 
-# -- vocabulary ---------------------------------------------------------------------------------
+LOAD_IN_A_PROCESS_OF_ITS_OWN = """
+import sys
+from pathlib import Path
+from logitscope.backends import hf
+from logitscope.backends.base import LoadOptions
+hf.load(Path(sys.argv[1]), LoadOptions(device="cpu", threads=1)).close()
+"""
 
 
-def test_the_byte_alphabet_is_that_of_the_tokenizers_library() -> None:
-    from tokenizers import pre_tokenizers
-
-    assert set(byte_alphabet()) == set(pre_tokenizers.ByteLevel.alphabet())
-    assert sorted(byte_alphabet().values()) == list(range(256))
-    splitter = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    for character in ("\n", " ", "é", "天"):
-        ((piece, _),) = splitter.pre_tokenize_str(character)
-        assert bytes(byte_alphabet()[c] for c in piece) == character.encode()
-
-
-def test_sentencepiece_like_tokenizers(
-    tiny_hf_sentencepiece: Path, tiny_hf_gemma_like: Path
-) -> None:
-    for path, adds_space in ((tiny_hf_sentencepiece, True), (tiny_hf_gemma_like, False)):
-        backend = hf.load(path, CPU)
-        vocabulary = backend.vocabulary
-        assert vocabulary.adds_space is adds_space
-        assert backend.info.notes == ()
-        ids = backend.tokenize("Ω", add_special=False, parse_special=False)[-2:]
-        assert [vocabulary.bytes_of(i) for i in ids] == [b"\xce", b"\xa9"]
-        assert {vocabulary.kind_of(i) for i in ids} == {TokenKind.BYTE}
-        assert int((vocabulary.kinds == TokenKind.BYTE).sum()) == 256
-        # The mark itself cannot be told from a space: the tokenizer loses the difference.
-        marked = backend.tokenize("a▁b", add_special=False, parse_special=False)
-        assert marked == backend.tokenize("a b", add_special=False, parse_special=False)
-        # A written byte piece is text.
-        typed = backend.tokenize("<0x41>", add_special=False, parse_special=True)
-        assert vocabulary.text_bytes(typed).lstrip() == b"<0x41>"
-        backend.close()
-
-
-def test_added_tokens_and_rows_without_a_token(tmp_path: Path) -> None:
-    tokenizer = tiny_models.byte_level_tokenizer()
-    n = len(tokenizer)
-    tokenizer.add_tokens(["<tool> é"])
-    tokenizer.add_tokens(["<hidden>"], special_tokens=True)
-    backend = hf.load(save(tmp_path / "added", tiny_models.llama(n + 5), tokenizer), CPU)
-    vocabulary = backend.vocabulary
-    assert vocabulary.bytes_of(n) == "<tool> é".encode()
-    assert vocabulary.kind_of(n) == TokenKind.NORMAL
-    assert vocabulary.bytes_of(n + 1) == b"<hidden>"
-    assert vocabulary.kind_of(n + 1) == TokenKind.CONTROL
-    assert [vocabulary.kind_of(i) for i in range(n + 2, n + 5)] == [TokenKind.UNUSED] * 3
-    assert vocabulary.bytes_of(n + 2) == f"<unused {n + 2}>".encode()
-    text = "x<tool> é y<hidden>z"
-    ids = backend.tokenize(text, add_special=False, parse_special=False)
-    assert n in ids
-    assert n + 1 not in ids
-    assert vocabulary.text_bytes(ids) == text.encode()
-    assert n + 1 in backend.tokenize(text, add_special=False, parse_special=True)
-    backend.close()
-
-
-def test_a_token_without_a_row_in_the_model_is_refused_in_words(tmp_path: Path) -> None:
-    tokenizer = tiny_models.byte_level_tokenizer()
-    model = tiny_models.llama(len(tokenizer))
-    tokenizer.add_tokens(["<late>"])
-    backend = hf.load(save(tmp_path / "late", model, tokenizer), CPU)
-    assert len(backend.vocabulary) == len(tokenizer) - 1
-    with pytest.raises(hf.BackendError, match="<late>"):
-        backend.tokenize("a <late> b", add_special=False, parse_special=False)
-    backend.close()
-
-
-def test_all_ends_of_a_text_are_known(tiny_hf: Path, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(tiny_hf, tmp_path / "ends"))
-    settings = folder / "generation_config.json"
-    settings.write_text(json.dumps({"eos_token_id": [1, 2]}))
-    backend = hf.load(folder, CPU)
-    assert backend.vocabulary.end_ids == {1, 2}
-    assert backend.vocabulary.eos == 1
-    backend.close()
-
-
-def test_truncation_and_padding_of_the_file_are_ignored(tmp_path: Path) -> None:
-    tokenizer = tiny_models.byte_level_tokenizer()
-    tokenizer.backend_tokenizer.enable_truncation(4)
-    tokenizer.backend_tokenizer.enable_padding(length=64, pad_id=1, pad_token="</s>")
-    backend = hf.load(save(tmp_path / "cut", tiny_models.llama(1008), tokenizer), CPU)
-    ids = backend.tokenize(PROOF_TEXT, add_special=False, parse_special=False)
-    assert backend.vocabulary.text_bytes(ids) == PROOF_TEXT.encode()
-    backend.close()
-
-
-def test_a_tokenizer_that_changes_the_text_is_noted(tmp_path: Path) -> None:
-    from tokenizers import normalizers
-
-    tokenizer = tiny_models.byte_level_tokenizer()
-    tokenizer.backend_tokenizer.normalizer = normalizers.NFC()
-    backend = hf.load(save(tmp_path / "nfc", tiny_models.llama(1008), tokenizer), CPU)
-    assert any("changes the text" in note and "NFC" in note for note in backend.info.notes)
-    ids = backend.tokenize("e\u0301", add_special=False, parse_special=False)
-    assert backend.vocabulary.text_bytes(ids) == "é".encode()
-    backend.close()
-
-
-def test_a_tokenizer_without_bytes_is_noted(tmp_path: Path) -> None:
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-
-    inner = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    inner.decoder = decoders.WordPiece(cleanup=False)
-    trainer = trainers.WordPieceTrainer(
-        vocab_size=300, special_tokens=["[UNK]", "[BOS]"], show_progress=False
+@pytest.mark.parametrize("name", ["tiny_hf", "tiny_gguf"])
+def test_a_fresh_process_prints_nothing(request: pytest.FixtureRequest, name: str) -> None:
+    pytest.importorskip("accelerate")
+    path = request.getfixturevalue(name)
+    result = subprocess.run(
+        [sys.executable, "-c", LOAD_IN_A_PROCESS_OF_ITS_OWN, str(path)],
+        capture_output=True,
+        timeout=240,
+        check=False,
     )
-    inner.train_from_iterator(["the sky is blue and the grass is green"] * 4, trainer)
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="[UNK]")
-    backend = hf.load(save(tmp_path / "words", tiny_models.llama(300), tokenizer), CPU)
-    assert any("best guess" in note for note in backend.info.notes)
-    ids = backend.tokenize("the sky is blue", add_special=False, parse_special=False)
-    assert backend.vocabulary.text_bytes(ids).strip() == b"the sky is blue"
-    backend.close()
+    assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
 
 
 def test_the_models_own_chat_template(backend: Backend, tiny_hf: Path) -> None:

@@ -7,9 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import load_cycles
+import pytest
 
 MEGABYTE = 1 << 20
 CYCLES = 7
