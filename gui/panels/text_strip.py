@@ -50,7 +50,8 @@ class TextStrip(QWidget):
         button.setText(text)
         button.setToolTip(tip)
         button.setCheckable(True)
-        button.setProperty("flat", True)
+        button.setProperty("small", True)
+        button.setMinimumSize(4 * theme.GRID, 3 * theme.GRID)
         button.setAccessibleName(tip)
         self._row.addWidget(button)
         return button

@@ -235,6 +235,18 @@ class TokenCanvas(QAbstractScrollArea):
         first = max(0, self._line_at(rect.top()))
         return range(first, min(self._layout.line_count, self._line_at(rect.bottom()) + 1))
 
+    def drawn_lines(self) -> list[str]:
+        """What is drawn on each line, marks included, ids not."""
+        return [
+            "".join(run.text for cell in self._layout.cells(line) for run in cell.look.runs)
+            for line in range(self._layout.line_count)
+        ]
+
+    @property
+    def line_height(self) -> int:
+        """Height of a line in device-independent pixels."""
+        return self._fonts.line_height
+
     # -- painting ---------------------------------------------------------------------------
 
     def _update_token(self, token: int | None) -> None:
