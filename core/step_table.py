@@ -54,12 +54,22 @@ class StepTable:
     rest: Rest
 
 
-def tabulate(
-    distribution: Distribution, shaped: Shaped, count: int, others: Sequence[int] = ()
-) -> StepTable:
+@dataclass(frozen=True, slots=True, eq=False)
+class RawRows:
+    """What of a table does not depend on the sampler: to be kept while its settings change."""
+
+    distribution: Distribution
+    ids: Ids
+    head_count: int
+    ranks: Ids
+    raw: Vector
+    rest_raw: float
+
+
+def raw_rows(distribution: Distribution, count: int, others: Sequence[int] = ()) -> RawRows:
     """The ``min(count, V)`` likeliest tokens and ``others`` as rows, all else as the rest.
 
-    ``shaped`` must come from the same row. Raises IndexError for an id outside the vocabulary.
+    Raises IndexError for an id outside the vocabulary.
     """
     head = distribution.top(count)
     in_head = set(head.tolist())
@@ -67,18 +77,25 @@ def tabulate(
     ids = np.concatenate([head, np.array(extra, dtype=np.int64)])
     extra_ranks = [distribution.rank(other) for other in extra]
     ranks = np.concatenate([np.arange(1, len(head) + 1), np.array(extra_ranks, dtype=np.int64)])
-    raw, rest_raw = _split(distribution.probabilities, ids)
+    raw, rest = _split(distribution.probabilities, ids)
+    return RawRows(distribution, ids, len(head), ranks, raw, rest)
+
+
+def tabulate(rows: RawRows, shaped: Shaped) -> StepTable:
+    """The table of a step; ``shaped`` must come from the same row of logits."""
+    distribution, ids = rows.distribution, rows.ids
     kept, rest_kept = _split(shaped.by_id, ids)
     removed_count, removed_raw = _removed_outside(distribution, shaped, ids)
+    count = len(distribution) - len(ids)
     return StepTable(
         ids=ids,
-        head_count=len(head),
-        ranks=ranks,
+        head_count=rows.head_count,
+        ranks=rows.ranks,
         logits=distribution.logits[ids],
-        raw=raw,
+        raw=rows.raw,
         shaped=kept,
         removed_by=_codes(shaped, ids),
-        rest=Rest(len(distribution) - len(ids), rest_raw, rest_kept, removed_count, removed_raw),
+        rest=Rest(count, rows.rest_raw, rest_kept, removed_count, removed_raw),
     )
 
 

@@ -19,6 +19,7 @@ from logitscope.gui.panels.distribution_how import HowTab
 from logitscope.gui.panels.distribution_list import ListTab
 from logitscope.gui.panels.step_words import Labels
 from logitscope.gui.session import Session
+from logitscope.gui.shown import ShownRow
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.bars_data import Scale
 from logitscope.gui.widgets.slider_field import make_plain
@@ -50,6 +51,9 @@ class DistributionPanel(QWidget):
         self._labels = Labels(session)
         self._after = QElidingLabel()
         self._figures = QElidingLabel()
+        self._head_row: ShownRow | None = None
+        self._set_fonts()
+        theme.notifier().changed.connect(self._set_fonts)
         self.bars = BarsTab(session, self._labels)
         self.list = ListTab(session, self._labels)
         self.curve = CurveTab(session, self._labels)
@@ -191,10 +195,15 @@ class DistributionPanel(QWidget):
             if self.tabs.currentWidget() is tab:
                 tab.refresh()
 
-    def _refresh_head(self) -> None:
-        row = self._session.row
+    def _set_fonts(self) -> None:
         self._after.setFont(theme.token_font())
         self._figures.setFont(theme.number_font())
+
+    def _refresh_head(self) -> None:
+        row = self._session.row
+        if row is self._head_row:
+            return
+        self._head_row = row
         if row is None:
             self._after.setText("")
             self._figures.setText("")

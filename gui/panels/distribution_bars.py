@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from logitscope.distribution import Distribution
 from logitscope.gui.export import Cell, Table
 from logitscope.gui.panels.step_words import (
     Labels,
@@ -17,7 +18,7 @@ from logitscope.gui.session import Session
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.bars_data import Bar, Tail
 from logitscope.gui.widgets.bars_view import TAIL, BarsView
-from logitscope.step_table import Rest, StepTable, tabulate
+from logitscope.step_table import RawRows, Rest, StepTable, raw_rows, tabulate
 from logitscope.steps import Origin
 
 BAR_LIMITS = (5, 200)
@@ -35,6 +36,7 @@ class BarsTab(QWidget):
         self._labels = labels
         self._count = DEFAULT_BARS
         self._table: StepTable | None = None
+        self._kept: tuple[tuple[Distribution, int, tuple[int, ...]], RawRows] | None = None
         self.view = BarsView()
         self.view.setAccessibleName(self.tr("Next-token probabilities"))
         self.view.tooltip_of = self._tooltip
@@ -61,15 +63,22 @@ class BarsTab(QWidget):
         """Read the row on show."""
         row, shaped = self._session.row, self._session.shaped
         if row is None or shaped is None:
-            self._table = None
+            self._table = self._kept = None
             self.view.set_rows((), None, is_forced=False)
             return
         actual = actual_token(self._session)
         others = () if actual is None else (actual[0],)
-        self._table = tabulate(row.distribution, shaped, self._count, others)
+        self._table = tabulate(self._raw_rows(row.distribution, others), shaped)
         bars = self._bars(self._table, actual, is_greedy=shaped.greedy)
         is_forced = actual is not None and actual[1] is Origin.FORCED
         self.view.set_rows(bars, self._tail(self._table.rest), is_forced=is_forced)
+
+    def _raw_rows(self, distribution: Distribution, others: tuple[int, ...]) -> RawRows:
+        """The raw half of the table, kept while only the sampler's settings change."""
+        wanted = (distribution, self._count, others)
+        if self._kept is None or self._kept[0] != wanted:
+            self._kept = (wanted, raw_rows(distribution, self._count, others))
+        return self._kept[1]
 
     def _bars(
         self, rows: StepTable, actual: tuple[int, Origin | None] | None, *, is_greedy: bool

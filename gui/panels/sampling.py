@@ -38,6 +38,14 @@ NEW_SEEDS = 1_000_000
 class SamplingPanel(QWidget):
     """Shows and changes ``session.settings``."""
 
+    HELP = (
+        "Sampling",
+        "The stages stand between the model's distribution and the token that is drawn; each one "
+        "says how many tokens it removed and how likely they were. "
+        "The bar puts the remaining tokens side by side: the random number u points at the one "
+        "that is drawn. Temperature 0 takes the likeliest token without a draw.",
+    )
+
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
@@ -125,11 +133,17 @@ class SamplingPanel(QWidget):
         settings: SamplerSettings = replace(self._session.settings, **changes)  # type: ignore[arg-type]
         self._session.set_settings(settings)
 
+    def flush(self) -> None:
+        """Show at once what would wait for the next frame."""
+        self._throttle.flush()
+
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._refresh()
 
     def _refresh(self) -> None:
+        if not self.isVisible():
+            return
         self.controls.refresh()
         self.chain.refresh()
         self.draw.refresh()

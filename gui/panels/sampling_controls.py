@@ -20,6 +20,8 @@ TOP_K_SLIDER = 200
 TOP_K_LIMIT = 10_000_000
 LAST_N_SLIDER = 512
 PENALTY_LIMIT = 10.0
+LEAST_REPETITION = 0.01
+"""It divides: 0 would have no meaning."""
 
 _QUIET_BUTTON = "text-align: left; border: 0; background: transparent; padding: 4px 0;"
 
@@ -39,13 +41,13 @@ class SamplingControls(QWidget):
         self.min_p = SliderField(self.tr("Min-p"), 0.0, 1.0, 1.0, decimals=3, step=0.01)
         self.typical_p = SliderField(self.tr("Typical"), 0.0, 1.0, 1.0, decimals=3, step=0.01)
         self.repetition = SliderField(
-            self.tr("Repetition"), 1.0, 2.0, PENALTY_LIMIT, decimals=2, step=0.05
+            self.tr("Repetition"), 1.0, 2.0, PENALTY_LIMIT, least=LEAST_REPETITION
         )
         self.frequency = SliderField(
-            self.tr("Frequency"), 0.0, 2.0, PENALTY_LIMIT, decimals=2, step=0.05
+            self.tr("Frequency"), -2.0, 2.0, PENALTY_LIMIT, least=-PENALTY_LIMIT
         )
         self.presence = SliderField(
-            self.tr("Presence"), 0.0, 2.0, PENALTY_LIMIT, decimals=2, step=0.05
+            self.tr("Presence"), -2.0, 2.0, PENALTY_LIMIT, least=-PENALTY_LIMIT
         )
         self.last_n = SliderField(
             self.tr("Last tokens"), -1, LAST_N_SLIDER, TOP_K_LIMIT, decimals=0, step=1

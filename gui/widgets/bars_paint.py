@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPainter
@@ -27,16 +28,56 @@ GRAPHICS_CONTRAST = 3.0
 """WCAG 2.2 level AA for graphics."""
 
 
-@dataclass(frozen=True, slots=True)
 class Look:
-    """Fonts and colours of one repaint."""
+    """Fonts, colours and measured words: made anew when the appearance changes, since measuring
+    and mixing them for every row would cost a third of a repaint."""
 
-    palette: Palette
-    token_font: QFont
-    number_font: QFont
-    token_metrics: QFontMetricsF
-    number_metrics: QFontMetricsF
-    mark_tint: QColor
+    def __init__(self, palette: Palette, token_font: QFont, number_font: QFont) -> None:
+        self.palette = palette
+        self.token_font = token_font
+        self.number_font = number_font
+        self.token_metrics = QFontMetricsF(token_font)
+        self.number_metrics = QFontMetricsF(number_font)
+        self.raw = QBrush(palette.bar_raw)
+        self.shaped = QBrush(palette.bar_shaped)
+        self.rest = QBrush(palette.tail)
+        hatched = colors.readable(palette.excluded, palette.page, GRAPHICS_CONTRAST)
+        self.hatch = QBrush(hatched, HATCH)
+        self._quiet: dict[str, QColor] = {}
+        self._elided: dict[tuple[str, float], str] = {}
+        self._widths: dict[str, float] = {}
+
+    def quiet_on(self, background: QColor) -> QColor:
+        """The colour of secondary text on a tint."""
+        name = background.name()
+        if name not in self._quiet:
+            self._quiet[name] = colors.readable(self.palette.muted, background)
+        return self._quiet[name]
+
+    def elided(self, token: str, width: float) -> str:
+        """A token's text, cut where it does not fit."""
+        found = self._elided.get((token, width))
+        if found is None:
+            _keep_small(self._elided)
+            mode = Qt.TextElideMode.ElideRight
+            found = self._elided[token, width] = self.token_metrics.elidedText(token, mode, width)
+        return found
+
+    def width_of(self, words: str) -> float:
+        """Width of a few words in the font of the numbers."""
+        found = self._widths.get(words)
+        if found is None:
+            _keep_small(self._widths)
+            found = self._widths[words] = self.number_metrics.horizontalAdvance(words)
+        return found
+
+
+MOST_KEPT = 5000
+
+
+def _keep_small(kept: dict[Any, Any]) -> None:
+    if len(kept) > MOST_KEPT:
+        kept.clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +94,12 @@ class Labels:
 class RowPainter:
     """Paints rows onto one painter; made anew for every repaint."""
 
-    def __init__(self, painter: QPainter, at: Columns, axis: Axis, look: Look) -> None:
+    def __init__(
+        self, painter: QPainter, at: Columns, axis: Axis, look: Look, mark_tint: QColor
+    ) -> None:
+        """``mark_tint``: the background of the marked row."""
         self._painter = painter
+        self._mark_tint = mark_tint
         self._at = at
         self._axis = axis
         self._look = look
@@ -84,7 +129,7 @@ class RowPainter:
         ):
             square = QRectF(x, (height - SQUARE) / 2, SQUARE, SQUARE)
             self._painter.fillRect(square, color)
-            width = self._look.number_metrics.horizontalAdvance(word) + GAP / 2
+            width = self._look.width_of(word) + GAP / 2
             room = QRectF(square.right() + 3, 0, width, height)
             self._painter.drawText(room, LEFT, word)
             x = room.right() + 2
@@ -118,13 +163,13 @@ class RowPainter:
         palette = self._palette
         background = palette.page
         if bar.mark:
-            background = self._look.mark_tint
+            background = self._mark_tint
             self._painter.fillRect(area, background)
             edge = QRectF(0, area.top(), MARK_WIDTH, area.height())
             self._painter.fillRect(edge, palette.accent)
         if bar.is_extra:
             self._painter.fillRect(QRectF(0, area.top(), area.width(), 1), palette.muted)
-        quiet = colors.readable(palette.muted, background)
+        quiet = self._look.quiet_on(background)
         self._text(area, bar, quiet if bar.removed_by else palette.text)
         self._bars(area, bar, quiet)
         self._numbers(area, bar, quiet)
@@ -143,9 +188,9 @@ class RowPainter:
         self._pair_of_numbers(area, tail.raw, tail.shaped, palette.muted, palette.text)
         if self._axis.scale is Scale.LOGIT:
             return
-        self._bar(upper, self._axis.fraction(tail.raw), QBrush(palette.tail))
+        self._bar(upper, self._axis.fraction(tail.raw), self._look.rest)
         length = self._axis.fraction(tail.shaped)
-        self._bar(lower, length, QBrush(palette.bar_shaped))
+        self._bar(lower, length, self._look.shaped)
         if tail.note:
             self._words_behind(lower, length, tail.note, palette.muted)
 
@@ -154,26 +199,22 @@ class RowPainter:
     def _text(self, area: QRectF, bar: Bar, color: QColor) -> None:
         self._painter.setFont(self._look.token_font)
         self._painter.setPen(color)
-        metrics, width = self._look.token_metrics, self._at.text_width
-        text = bar.text
-        if metrics.horizontalAdvance(text) > width:
-            text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, width)
+        width = self._at.text_width
         place = QRectF(self._at.text_x, area.top(), width, area.height())
-        self._painter.drawText(place, LEFT, text)
+        self._painter.drawText(place, LEFT, self._look.elided(bar.text, width))
 
     def _bars(self, area: QRectF, bar: Bar, quiet: QColor) -> None:
-        palette, axis = self._palette, self._axis
+        look, axis = self._look, self._axis
         upper, lower = _halves(area)
         is_logit = axis.scale is Scale.LOGIT
         length = axis.fraction(bar.logit if is_logit else bar.raw)
         if bar.removed_by:
-            hatch = colors.readable(palette.excluded, palette.page, GRAPHICS_CONTRAST)
-            self._bar(upper, length, QBrush(hatch, HATCH))
+            self._bar(upper, length, look.hatch)
             self._words_behind(lower, 0.0, bar.removed_by, quiet)
         else:
-            self._bar(upper, length, QBrush(palette.bar_raw))
+            self._bar(upper, length, look.raw)
             if not is_logit:
-                self._bar(lower, axis.fraction(bar.shaped), QBrush(palette.bar_shaped))
+                self._bar(lower, axis.fraction(bar.shaped), look.shaped)
 
     def _bar(self, line: QRectF, length: float, brush: QBrush) -> None:
         if length <= 0.0:
@@ -181,7 +222,7 @@ class RowPainter:
         width = max(STUB, length * self._at.bar_width)
         place = QRectF(self._at.bar_x, line.top(), width, line.height())
         self._painter.fillRect(place, brush)
-        if brush.style() is HATCH:
+        if brush is self._look.hatch:
             self._painter.setPen(brush.color())
             self._painter.setBrush(Qt.BrushStyle.NoBrush)
             self._painter.drawRect(place.adjusted(0.5, 0.5, -0.5, -0.5))
@@ -190,7 +231,7 @@ class RowPainter:
         """A few words behind the end of a bar, where there is room for them."""
         used = length * self._at.bar_width + GAP / 2
         room = self._at.bar_width - used
-        if self._look.number_metrics.horizontalAdvance(words) > room:
+        if self._look.width_of(words) > room:
             return
         self._painter.setFont(self._look.number_font)
         self._painter.setPen(color)

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
-    QFontMetricsF,
     QHelpEvent,
     QKeyEvent,
     QMouseEvent,
@@ -25,6 +24,8 @@ from logitscope.gui.widgets import bars_paint
 from logitscope.gui.widgets.bars_data import LINEAR_AXIS, Axis, Bar, Scale, Tail, axis_for
 from logitscope.gui.widgets.bars_layout import columns
 
+NUMBER_SIZE = -1.5
+"""Points smaller than the chrome's text: a row has two lines of numbers."""
 TAIL = -1
 """What stands for the tail's row where an id is asked for."""
 
@@ -54,6 +55,7 @@ class BarsView(QAbstractScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFrameShape(QAbstractScrollArea.Shape.NoFrame)
         self.viewport().setMouseTracking(True)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self._read_theme()
         theme.notifier().changed.connect(self._theme_changed)
 
@@ -153,12 +155,12 @@ class BarsView(QAbstractScrollArea):
             bar.setValue(bottom - bar.pageStep())
 
     def _read_theme(self) -> None:
-        self._number_font = theme.number_font(-1.5)
-        self._token_font = theme.token_font()
-        self._token_metrics = QFontMetricsF(self._token_font)
-        self._number_metrics = QFontMetricsF(self._number_font)
-        self._row_height = round(2 * self._number_metrics.height() + 2)
-        self._head_height = round(self._number_metrics.height() + 8)
+        self._look = bars_paint.Look(
+            theme.palette(), theme.token_font(), theme.number_font(NUMBER_SIZE)
+        )
+        line = self._look.number_metrics.height()
+        self._row_height = round(2 * line + 2)
+        self._head_height = round(line + 8)
 
     def _theme_changed(self) -> None:
         self._read_theme()
@@ -190,8 +192,10 @@ class BarsView(QAbstractScrollArea):
     def _paint_rows(self, painter: QPainter) -> None:
         width = self.viewport().width()
         height = self.viewport().height()
-        at = columns(width, self._number_metrics)
-        rows = bars_paint.RowPainter(painter, at, self._axis, self._look())
+        at = columns(width, self._look.number_metrics)
+        palette = theme.palette()
+        tint = palette.forced_tint if self._is_forced else palette.generated_tint
+        rows = bars_paint.RowPainter(painter, at, self._axis, self._look, tint)
         painter.setClipRect(QRectF(0, self._head_height, width, height - self._head_height))
         offset = self.verticalScrollBar().value()
         first = int(offset // self._row_height)
@@ -213,17 +217,6 @@ class BarsView(QAbstractScrollArea):
                 self._paint_current(painter, area)
         elif self._tail is not None:
             rows.tail(area, self._tail)
-
-    def _look(self) -> bars_paint.Look:
-        palette = theme.palette()
-        return bars_paint.Look(
-            palette,
-            self._token_font,
-            self._number_font,
-            self._token_metrics,
-            self._number_metrics,
-            palette.forced_tint if self._is_forced else palette.generated_tint,
-        )
 
     def _paint_current(self, painter: QPainter, area: QRectF) -> None:
         palette = theme.palette()

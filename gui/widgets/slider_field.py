@@ -28,8 +28,8 @@ def make_plain(box: QAbstractSpinBox) -> None:
 class SliderField(QObject):
     """Label, slider and box that share one row of a grid.
 
-    The slider covers ``low`` to ``high``; typing goes up to ``limit``. ``changed`` is emitted for
-    what the person does, never for ``set_value``.
+    The slider covers ``low`` to ``high``; typing goes from ``least`` up to ``limit``. ``changed``
+    is emitted for what the person does, never for ``set_value``.
     """
 
     changed = Signal(float)
@@ -41,6 +41,7 @@ class SliderField(QObject):
         high: float,
         limit: float,
         *,
+        least: float | None = None,
         decimals: int = 2,
         step: float = 0.05,
         parent: QObject | None = None,
@@ -59,7 +60,7 @@ class SliderField(QObject):
         self.box = QDoubleSpinBox()
         # The decimal point of the rest of the window, and of every file that settings are in.
         self.box.setLocale(QLocale.c())
-        self.box.setRange(low, limit)
+        self.box.setRange(low if least is None else least, limit)
         self.box.setDecimals(decimals)
         self.box.setSingleStep(step)
         # The slider and the arrow keys step; buttons beside each box would be clutter.

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 from stub_engine import BOS, Stage
 
@@ -43,7 +43,8 @@ def random_row(size: int, seed: int = 0) -> np.ndarray:
 
 
 @pytest.fixture
-def stage() -> Stage:
+def stage(styled_app: QApplication) -> Stage:
+    theme.set_mode(theme.Mode.LIGHT)
     return Stage()
 
 
@@ -129,7 +130,7 @@ def test_a_bar_is_as_long_as_its_probability(opened: Opened) -> None:
     _, panel = opened(logits, temperature=0.5)
     view = panel.bars.view
     image = picture(panel)
-    at = columns(view.viewport().width(), view._number_metrics)
+    at = columns(view.viewport().width(), view._look.number_metrics)
     palette = theme.palette()
     for row, bar in enumerate(view.bars):
         top = view.head_height + row * view.row_height
@@ -144,7 +145,7 @@ def test_a_removed_bar_is_hatched(opened: Opened) -> None:
     _, panel = opened(logits, top_k=1)
     view = panel.bars.view
     image = picture(panel)
-    at = columns(view.viewport().width(), view._number_metrics)
+    at = columns(view.viewport().width(), view._look.number_metrics)
     y = int(view.head_height + 1.25 * view.row_height)
     stretch = range(int(at.bar_x) + 4, int(at.bar_x + 0.3 * at.bar_width))
     seen = {image.pixelColor(x, y).name() for x in stretch}
