@@ -197,8 +197,7 @@ def _describe(header: GgufHeader, plan: Plan, native: Native, has_template: bool
         context_length=plan.context,
         trained_context_length=lib.llama_model_n_ctx_train(native.model),
         weight_bytes=header.tensor_bytes,
-        kv_bytes_per_token=native.kv_bytes / lib.llama_n_ctx(native.context)
-        or plan.kv_bytes_per_token,
+        kv_bytes_per_token=_kv_bytes_per_token(plan, native),
         device=native.device or f"CPU, {plan.threads} threads",
         has_chat_template=has_template,
         tied_embeddings=header.tied_embeddings,
@@ -206,3 +205,14 @@ def _describe(header: GgufHeader, plan: Plan, native: Native, has_template: bool
         capabilities=Capabilities(prefix_reuse=native.sequences > 1, offload=bool(native.device)),
         notes=plan.notes,
     )
+
+
+def _kv_bytes_per_token(plan: Plan, native: Native) -> float:
+    """As llama.cpp allocated it; as the header says it where that is the same but for rounding."""
+    cells: int = library().llama_n_ctx(native.context)
+    if (
+        not native.kv_bytes
+        or abs(native.kv_bytes - plan.kv_bytes_per_token * cells) <= native.kv_rounding
+    ):
+        return plan.kv_bytes_per_token
+    return native.kv_bytes / cells

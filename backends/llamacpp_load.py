@@ -30,7 +30,9 @@ class Native:
     device: str
     """Name of the GPU, or ""."""
     kv_bytes: float
-    """Bytes of the KV cache, as llama.cpp allocated it; 0 if it did not say."""
+    """Bytes of the KV cache, as llama.cpp logged it."""
+    kv_rounding: float
+    """How many bytes that may be off: it is logged in hundredths of a MiB."""
 
     def free(self) -> None:
         lib = library()
@@ -61,6 +63,7 @@ def open_native(path: Path, plan: Plan, cache_type: str, watch: Watch) -> Native
         sequences=sequences,
         device=", ".join(devices) if plan.gpu_layers else "",
         kv_bytes=sum(buffers) * 2**20,
+        kv_rounding=0.01 * 2**20 * len(buffers),
     )
 
 
