@@ -271,6 +271,8 @@ def describe_model(
     )
     if identity.stored_as != dtype:
         notes.append(f"The weights are stored as {identity.stored_as} and computed in {dtype}.")
+    if dtype == "bfloat16":
+        notes.append("Logits are computed in bfloat16: near 20 they come in steps of 0.125.")
     return ModelInfo(
         name=identity.name,
         path=str(identity.path),

@@ -7,13 +7,14 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from logitscope.backends import hf
+from logitscope.backends import hf, hf_load
 from logitscope.backends.base import (
     Backend,
     Cancelled,
@@ -22,6 +23,7 @@ from logitscope.backends.base import (
     LoadOptions,
     Watch,
 )
+from logitscope.backends.hf_files import inspect_folder
 from logitscope.backends.hf_vocabulary import PROOF_TEXT
 
 torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
@@ -151,6 +153,24 @@ def test_a_stop_works_inside_one_pass(backend: Backend, tiny_hf: Path) -> None:
     row = backend.next_logits(ids[:60])
     assert (backend.last_pass.cached, backend.last_pass.evaluated) == (50, 10)
     assert np.abs(row - own_rows(model, ids[:60])[-1]).max() < 1e-5
+
+
+def test_bfloat16_rows_are_handed_over_as_float32(tiny_hf: Path) -> None:
+    libraries = hf_load.import_libraries()
+    parts = hf_load.load_parts(libraries, inspect_folder(tiny_hf), CPU, Watch())
+    model = parts.model.to(torch.bfloat16)
+    half = hf.HfBackend(torch, replace(parts, model=model), CPU)
+    ids = list(range(3, 60))
+    with torch.inference_mode():
+        expected = model(torch.tensor([ids]), use_cache=False).logits[0].float().numpy()
+    rows = np.concatenate([chunk.copy() for chunk in half.score(ids, 1, len(ids) + 1)])
+    assert rows.dtype == np.float32
+    # Eight bits of mantissa: some steps of 1/32 where logits reach 8.
+    assert np.abs(rows - expected).max() < 0.25
+    assert half.info.kv_bytes_per_token == 2 * 2 * 4 * 16 * 2
+    assert half.info.quantization == "bfloat16"
+    assert any("steps of 0.125" in note for note in half.info.notes)
+    half.close()
 
 
 def test_a_model_that_also_sees_reads_text_alone(tmp_path: Path) -> None:

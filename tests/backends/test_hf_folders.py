@@ -292,6 +292,17 @@ def test_memory_is_estimated_before_loading(
     backend.close()
 
 
+def test_an_architecture_without_a_cache_is_refused(tmp_path: Path) -> None:
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    settings = {"vocab_size": 1008, "n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 48}
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model("openai-gpt", **settings))
+    tiny_models = pytest.importorskip("tiny_models")
+    folder = tiny_models.save_folder(tmp_path / "gpt1", model, tiny_models.byte_level_tokenizer())
+    with pytest.raises(ModelFileError, match=r"OpenAIGPTLMHeadModel has no key-value cache"):
+        hf.load(folder, CPU)
+
+
 @pytest.mark.parametrize("device", ["cuda", "mps", "toaster"])
 def test_a_device_that_is_not_there(tiny_hf: Path, device: str) -> None:
     import torch
