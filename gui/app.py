@@ -46,12 +46,13 @@ def run(model: str | None, backend: str = "", options: LoadOptions | None = None
     theme.install(application, theme.Mode(settings.get(THEME)), settings.get(ZOOM))
     window = make_window(settings)
     previous = sys.excepthook
-    sys.excepthook = _Hook(window)
+    sys.excepthook = Hook(window)
     stopper = Stopper(window)
     window.show()
     chosen = with_defaults(options, settings.load_options())
     # The window is painted first; the model process starts behind it.
     QTimer.singleShot(0, window, lambda: window.opener.open_at_start(model, backend, chosen))
+    QTimer.singleShot(0, window, window.files.offer_recovery)
     try:
         return application.exec()
     finally:
@@ -171,7 +172,7 @@ class Stopper(QObject):
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class _Hook:
+class Hook:
     """An exception that nobody caught becomes a dialog; the window goes on."""
 
     def __init__(self, window: MainWindow) -> None:

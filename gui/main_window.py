@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from logitscope.gui import commands, theme
 from logitscope.gui.actions import ActionSet
+from logitscope.gui.files import SessionFiles
 from logitscope.gui.message import Message, Severity
 from logitscope.gui.notify import Messages
 from logitscope.gui.opening import Opener
@@ -54,6 +55,7 @@ class MainWindow(QMainWindow):
         self.warm_temperature = session.settings.temperature or 1.0
         self.messages = Messages(session, self)
         self.opener = Opener(session, settings, self.messages, self)
+        self.files = SessionFiles(session, self.messages, self)
         self.model_bar = ModelBar(session)
         self.model_bar.stop_wanted.connect(lambda: commands.stop(self))
         self.panels: dict[str, QWidget] = {}
@@ -150,6 +152,7 @@ class MainWindow(QMainWindow):
         self.settings.changed.connect(self._apply_setting)
         self.session.settings_changed.connect(self._note_temperature)
         self.session.model_changed.connect(self._name_window)
+        self.files.keeper.changed.connect(self._name_window)
         self.drop_overlay.dropped.connect(self.opener.open_dropped)
 
     # -- following --------------------------------------------------------------------------
@@ -165,8 +168,11 @@ class MainWindow(QMainWindow):
             self.warm_temperature = self.session.settings.temperature
 
     def _name_window(self) -> None:
-        model = self.session.model
-        self.setWindowTitle("Logitscope" if model is None else f"{model.name} – Logitscope")
+        model, keeper = self.session.model, self.files.keeper
+        file = "" if keeper.path is None else f"{keeper.path.name}[*] – "
+        name = "" if model is None else f"{model.name} – "
+        self.setWindowTitle(f"{file}{name}Logitscope")
+        self.setWindowModified(keeper.path is not None and keeper.is_modified)
 
     def _show_message(self, message: Message) -> None:
         if message.severity is Severity.BUG:
@@ -190,6 +196,21 @@ class MainWindow(QMainWindow):
 
     def ask_for_options(self) -> None:
         self.opener.ask_for_options()
+
+    def new_session(self) -> None:
+        self.files.new()
+
+    def open_session(self) -> None:
+        self.files.open()
+
+    def save_session(self) -> None:
+        self.files.save()
+
+    def save_session_as(self) -> None:
+        self.files.save_as()
+
+    def insert_text(self) -> None:
+        self.files.insert_text()
 
     def show_library(self) -> None:
         self.opener.show_library()
@@ -261,6 +282,7 @@ class MainWindow(QMainWindow):
         self.session.stop()
         self.session.engine.close()
         self.opener.close()
+        self.files.keeper.close()
         super().closeEvent(event)
 
 
@@ -276,6 +298,9 @@ def _focus_into(panel: QWidget) -> None:
     candidates = [panel, *panel.findChildren(QWidget)]
     for widget in candidates:
         takes = widget.focusPolicy() & Qt.FocusPolicy.TabFocus or widget.focusProxy() is not None
-        if takes and widget.isVisibleTo(panel):
+        if takes and widget.isEnabled() and widget.isVisibleTo(panel):
             widget.setFocus(Qt.FocusReason.ShortcutFocusReason)
             return
+    # An empty panel may have nothing to type into yet; its own keys shall work all the same.
+    panel.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    panel.setFocus(Qt.FocusReason.ShortcutFocusReason)

@@ -37,32 +37,32 @@ class Toast(QFrame):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.message: Message | None = None
         self._icon = QLabel(self)
-        self._text = QLabel(self, wordWrap=True)
-        self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.text_label = QLabel(self, wordWrap=True)
+        self.text_label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.text_label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._buttons: list[QPushButton] = []
-        self._close = QToolButton(self, autoRaise=True)
-        self._close.setProperty("flat", True)
-        self._close.setIcon(icons.icon("close", "muted"))
-        self._close.setToolTip(self.tr("Close this message"))
-        self._close.setAccessibleName(self.tr("Close this message"))
-        self._close.clicked.connect(self.dismiss)
+        self.close_button = QToolButton(self, autoRaise=True)
+        self.close_button.setProperty("flat", True)
+        self.close_button.setIcon(icons.icon("close", "muted"))
+        self.close_button.setToolTip(self.tr("Close this message"))
+        self.close_button.setAccessibleName(self.tr("Close this message"))
+        self.close_button.clicked.connect(self.dismiss)
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(16, 10, 10, 10)
         self._row.setSpacing(theme.GRID)
         self._row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         self._row.addSpacing(4)
-        self._row.addWidget(self._text, 1)
-        self._row.addWidget(self._close)
-        self._timer = QTimer(self, singleShot=True, interval=SHOWN_MS)
-        self._timer.timeout.connect(self.dismiss)
+        self._row.addWidget(self.text_label, 1)
+        self._row.addWidget(self.close_button)
+        self.auto_hide = QTimer(self, singleShot=True, interval=SHOWN_MS)
+        self.auto_hide.timeout.connect(self.dismiss)
         theme.notifier().changed.connect(self._draw_icon)
         parent.installEventFilter(self)
         self.hide()
 
     def show_message(self, message: Message) -> None:
         self.message = message
-        self._text.setText(message.sentence)
+        self.text_label.setText(message.sentence)
         self.setAccessibleName(message.sentence)
         self._show_buttons(message)
         self._draw_icon()
@@ -70,12 +70,12 @@ class Toast(QFrame):
         self.show()
         self.raise_()
         if message.severity is Severity.INFO and not message.actions:
-            self._timer.start()
+            self.auto_hide.start()
         else:
-            self._timer.stop()
+            self.auto_hide.stop()
 
     def dismiss(self) -> None:
-        self._timer.stop()
+        self.auto_hide.stop()
         if self.message is not None:
             self.message = None
             self.hide()
@@ -122,13 +122,13 @@ class Toast(QFrame):
         self.ensurePolished()
         self._row.activate()
         width = min(self._wanted_width(), area.width() - 4 * theme.GRID)
-        height = max(self._row.heightForWidth(width), self._row.minimumSize().height())
+        height = self._row.totalHeightForWidth(width)
         self.setGeometry(
             (area.width() - width) // 2, area.height() - height - 3 * theme.GRID, width, height
         )
 
     def _wanted_width(self) -> int:
-        line = self._text.fontMetrics().horizontalAdvance(self._text.text())
+        line = self.text_label.fontMetrics().horizontalAdvance(self.text_label.text())
         others = sum(button.sizeHint().width() + theme.GRID for button in self._buttons)
         return min(WIDEST, line + 8) + others + ICON + 110
 
@@ -138,12 +138,12 @@ class Toast(QFrame):
         return super().eventFilter(watched, event)
 
     def enterEvent(self, event: QEnterEvent) -> None:
-        self._timer.stop()
+        self.auto_hide.stop()
         super().enterEvent(event)
 
     def leaveEvent(self, event: QEvent) -> None:
         if self.message is not None and self.message.severity is Severity.INFO:
-            self._timer.start()
+            self.auto_hide.start()
         super().leaveEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -25,12 +25,20 @@ LOAD_MS = 60_000
 def styled_app(qapp: QApplication) -> QApplication:
     """The application as the program sets it up."""
     theme.install(qapp, theme.Mode.LIGHT)
+    # Pictures of the window must not depend on whether a cursor blinks.
+    qapp.setCursorFlashTime(0)
     return qapp
 
 
 @pytest.fixture
 def store_path(tmp_path: Path) -> Path:
     return tmp_path / "settings.ini"
+
+
+@pytest.fixture(autouse=True)
+def own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test writes recovery copies where the person's are."""
+    monkeypatch.setattr("platformdirs.user_data_path", lambda *_args, **_named: tmp_path / "data")
 
 
 @pytest.fixture

@@ -1,0 +1,221 @@
+"""The window as a whole: panels, layout, appearance, and an end that leaves nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import psutil
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from logitscope.gui import colors, theme
+from logitscope.gui.main_window import MainWindow
+from logitscope.gui.panel_table import PANELS, Place
+from logitscope.gui.widgets.card import Card, CardTitle
+
+NewWindow = Callable[[], MainWindow]
+Load = Callable[..., MainWindow]
+Read = Callable[[MainWindow, str], None]
+DOCKED = [panel for panel in PANELS if panel.place is not Place.CENTRE]
+
+
+# -- panels -------------------------------------------------------------------------------------
+
+
+def test_every_panel_of_the_table_is_on_screen(window: MainWindow) -> None:
+    assert set(window.panels) == {panel.id for panel in PANELS}
+    assert all(panel.isVisible() for panel in window.panels.values())
+
+
+@pytest.mark.parametrize("panel", DOCKED, ids=lambda panel: panel.id)
+def test_a_panel_is_closed_opened_and_focused_by_its_keys(
+    qtbot: QtBot, window: MainWindow, panel: object
+) -> None:
+    name: str = panel.id  # type: ignore[attr-defined]
+    window.command_actions[f"toggle_{name}"].trigger()
+    assert not window.docks[name].isVisible()
+    window.command_actions[f"focus_{name}"].trigger()
+    assert window.docks[name].isVisible()
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    assert window.panels[name] is focused or window.panels[name].isAncestorOf(focused)
+
+
+def test_the_text_takes_the_keyboard_first(window: MainWindow) -> None:
+    window.focus_panel("text")
+    focused = QApplication.focusWidget()
+    assert focused is window.panels["text"].focusProxy()
+
+
+@pytest.mark.parametrize("name", ["text", "distribution"])
+def test_a_panel_explains_itself(qtbot: QtBot, window: MainWindow, name: str) -> None:
+    title = card_title(window, name)
+    (button,) = [b for b in title.findChildren(QToolButton) if "read" in b.toolTip()]
+    button.click()
+    shown = QApplication.activePopupWidget()
+    assert isinstance(shown, QMenu)
+    (label,) = shown.findChildren(QLabel)
+    assert window.panels[name].HELP[1] in label.text()  # type: ignore[attr-defined]
+    shown.close()
+
+
+def card_title(window: MainWindow, name: str) -> CardTitle:
+    if name in window.docks:
+        return window.docks[name].title
+    card = window.centralWidget()
+    assert isinstance(card, Card)
+    return card.title
+
+
+# -- layout -------------------------------------------------------------------------------------
+
+
+def arrangement(window: MainWindow) -> dict[str, tuple[bool, bool, Qt.DockWidgetArea]]:
+    return {
+        name: (dock.isVisible(), dock.isFloating(), window.dockWidgetArea(dock))
+        for name, dock in window.docks.items()
+    }
+
+
+def test_the_layout_is_there_again_at_the_next_start(new_window: NewWindow) -> None:
+    window = new_window()
+    window.docks["sampling"].close()
+    dock = window.docks["distribution"]
+    window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, dock)
+    # The test's screen is 800 pixels wide and high; what does not fit on it is not restored.
+    window.resize(window.width(), window.height() - 30)
+    before, height = arrangement(window), window.height()
+    window.close()
+    again = new_window()
+    assert arrangement(again) == before
+    assert again.height() == height
+
+
+def test_a_layout_is_reset(new_window: NewWindow) -> None:
+    window = new_window()
+    usual = arrangement(window)
+    window.docks["sampling"].close()
+    window.docks["distribution"].setFloating(True)
+    assert arrangement(window) != usual
+    window.command_actions["reset_layout"].trigger()
+    assert arrangement(window) == usual
+    window.docks["sampling"].close()
+    window.close()
+    again = new_window()
+    again.command_actions["reset_layout"].trigger()
+    assert arrangement(again) == usual
+
+
+def test_docks_can_be_tabbed(qtbot: QtBot, window: MainWindow) -> None:
+    window.tabifyDockWidget(window.docks["distribution"], window.docks["sampling"])
+    window.focus_panel("distribution")
+    qtbot.waitUntil(window.panels["distribution"].isVisible)
+    window.focus_panel("sampling")
+    qtbot.waitUntil(window.panels["sampling"].isVisible)
+
+
+def test_the_window_fits_a_small_laptop(window: MainWindow) -> None:
+    least = window.minimumSizeHint()
+    assert least.height() <= 720
+    assert least.width() <= 1280
+
+
+# -- appearance ---------------------------------------------------------------------------------
+
+
+def color_at(window: MainWindow, widget: QWidget, inside: QPoint) -> QColor:
+    image = window.grab().toImage()
+    place = widget.mapTo(window, inside) * image.devicePixelRatio()
+    return image.pixelColor(place)
+
+
+def test_dark_and_light_repaint_everything(qtbot: QtBot, loaded: MainWindow, read: Read) -> None:
+    read(loaded, "The sky is")
+    seen = {}
+    for name, palette in (("light", colors.LIGHT), ("dark", colors.DARK), ("light", colors.LIGHT)):
+        if theme.is_dark() != (name == "dark"):
+            loaded.command_actions["dark"].trigger()
+        assert color_at(loaded, loaded.model_bar, QPoint(3, 3)) == palette.panel
+        assert color_at(loaded, card_title(loaded, "text"), QPoint(200, 12)) == palette.page
+        seen.setdefault(name, []).append(loaded.grab().toImage())
+    first, last = seen["light"]
+    assert first == last
+
+
+def test_the_appearance_follows_the_system(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hints = QApplication.styleHints()
+    hints.setColorScheme(Qt.ColorScheme.Dark)
+    theme.set_mode(theme.Mode.SYSTEM)
+    assert theme.is_dark() == (hints.colorScheme() is Qt.ColorScheme.Dark)
+    theme.set_mode(theme.Mode.LIGHT)
+    assert not theme.is_dark()
+
+
+@pytest.mark.parametrize("palette", [colors.LIGHT, colors.DARK], ids=["light", "dark"])
+def test_text_can_be_read_on_every_ground(palette: colors.Palette) -> None:
+    grounds = ("page", "panel", "raised", "prompt_tint", "generated_tint", "forced_tint",
+               "selection")  # fmt: skip
+    for ground in grounds:
+        for ink in ("text", "muted"):
+            ratio = colors.contrast(getattr(palette, ink), getattr(palette, ground))
+            assert ratio >= colors.MINIMUM_CONTRAST, (ink, ground)
+    assert colors.contrast(palette.accent_text, palette.accent) >= colors.MINIMUM_CONTRAST
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "ratio"),
+    [("#000000", "#FFFFFF", 21.0), ("#777777", "#FFFFFF", 4.48), ("#1a5fb4", "#1a5fb4", 1.0)],
+)
+def test_contrast_is_that_of_wcag(one: str, other: str, ratio: float) -> None:
+    # 21 and 1 by definition; #777 on white is WCAG's well-known near miss of 4.5.
+    assert colors.contrast(QColor(one), QColor(other)) == pytest.approx(ratio, abs=0.005)
+
+
+def test_a_colour_becomes_readable_on_any_ground() -> None:
+    for ground in ("#FFFFFF", "#14171E", "#808080", "#E69F00", "#0072B2"):
+        for ink in ("#E69F00", "#0072B2", "#808080"):
+            made = colors.readable(QColor(ink), QColor(ground))
+            assert colors.contrast(made, QColor(ground)) >= colors.MINIMUM_CONTRAST
+
+
+def test_larger_text_is_larger_everywhere(window: MainWindow) -> None:
+    before = theme.token_font().pointSizeF(), window.model_bar.name.font().pointSizeF()
+    for _ in range(3):
+        window.command_actions["larger"].trigger()
+    after = theme.token_font().pointSizeF(), window.model_bar.name.font().pointSizeF()
+    assert after == (before[0] + 3, before[1] + 3)
+    window.command_actions["usual_size"].trigger()
+    assert theme.token_font().pointSizeF() == before[0]
+
+
+# -- the end ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["fake:vocab=500,decode_ms=50", "fake:vocab=500,hang=decode,after=9"])
+def test_closing_ends_a_busy_model_within_a_second(
+    qtbot: QtBot, window: MainWindow, load: Load, read: Read, model: str
+) -> None:
+    load(window, model)
+    read(window, "The sky is")
+    window.session.run(1000)
+    qtbot.waitUntil(lambda: window.session.is_running)
+    children = psutil.Process().children(recursive=True)
+    start = time.monotonic()
+    window.close()
+    assert time.monotonic() - start < 1.5
+    for child in children:
+        with_model = child.is_running() and child.status() != psutil.STATUS_ZOMBIE
+        assert not with_model or "resource_tracker" in " ".join(child.cmdline())
+
+
+def test_closing_while_loading_ends_it_too(window: MainWindow) -> None:
+    window.opener.open("fake:vocab=500,load_ms=60000")
+    start = time.monotonic()
+    window.close()
+    assert time.monotonic() - start < 1.5

@@ -1,0 +1,147 @@
+"""Messages: one sentence that goes by itself, a banner that stays, a dialog for bugs, a list."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+
+from logitscope.gui.app import Hook
+from logitscope.gui.dialogs.messages import BugDialog, MessagesDialog, report
+from logitscope.gui.main_window import MainWindow
+from logitscope.gui.message import Action, Message, Severity
+from logitscope.gui.notices import Notice
+from logitscope.gui.notify import KEPT_MESSAGES
+
+LONG = "The context is full, and " + "this sentence goes on and on, " * 8 + "until it ends."
+
+
+def buttons(window: MainWindow) -> dict[str, QPushButton]:
+    found = window.toast.findChildren(QPushButton)
+    return {button.text(): button for button in found if button.isVisible()}
+
+
+def test_a_notice_is_shown_over_the_bottom_and_goes_by_itself(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    window.session.noticed.emit(Notice("Nothing to continue: type a prompt first."))
+    toast = window.toast
+    assert toast.isVisible()
+    assert window.rect().contains(toast.geometry())
+    assert toast.geometry().center().y() > window.height() * 0.8
+    toast.auto_hide.setInterval(10)
+    toast.auto_hide.start()
+    qtbot.waitUntil(lambda: not toast.isVisible())
+    assert [message.sentence for message in window.messages.kept] == [
+        "Nothing to continue: type a prompt first."
+    ]
+
+
+def test_the_newest_message_takes_the_place_of_the_last(window: MainWindow) -> None:
+    window.messages.say("The first.")
+    window.messages.say("The second.")
+    assert window.toast.message is not None
+    assert window.toast.message.sentence == "The second."
+    assert [message.sentence for message in window.messages.kept] == ["The second.", "The first."]
+
+
+@pytest.mark.parametrize("width", [700, 1440])
+def test_a_long_message_is_not_cut(qtbot: QtBot, window: MainWindow, width: int) -> None:
+    window.resize(width, 700)
+    window.messages.put(Message(LONG, "a detail", actions=(Action("Do something", list),)))
+    toast = window.toast
+    label = toast.text_label
+    needed = label.heightForWidth(label.width())
+    assert label.height() >= needed
+    assert window.rect().contains(toast.geometry())
+
+
+def test_a_message_stays_in_place_when_the_window_changes(qtbot: QtBot, window: MainWindow) -> None:
+    window.messages.say("Here.")
+    before = window.size()
+    window.resize(before + QSize(120, 80))
+    qtbot.waitUntil(lambda: window.size() == before + QSize(120, 80))
+    place = window.toast.geometry()
+    assert abs(place.center().x() - window.width() / 2) <= 2
+    assert 0 < window.height() - place.bottom() < 40
+
+
+def test_a_button_acts_and_details_can_be_copied(qtbot: QtBot, window: MainWindow) -> None:
+    pressed: list[str] = []
+    action = Action("Do it", lambda: pressed.append("done"))
+    window.messages.put(Message("It failed.", "line 1\nline 2", actions=(action,)))
+    assert list(buttons(window)) == ["Do it", "Copy details"]
+    buttons(window)["Do it"].click()
+    assert pressed == ["done"]
+    buttons(window)["Copy details"].click()
+    assert QGuiApplication.clipboard().text() == "It failed.\n\nline 1\nline 2"
+
+
+def test_a_message_with_something_to_do_does_not_go_by_itself(window: MainWindow) -> None:
+    window.messages.put(Message("It died.", severity=Severity.PROBLEM))
+    assert not window.toast.auto_hide.isActive()
+    window.messages.say("Only this.")
+    assert window.toast.auto_hide.isActive()
+
+
+def test_the_close_button_puts_it_away(qtbot: QtBot, window: MainWindow) -> None:
+    window.messages.say("Only this.")
+    with qtbot.waitSignal(window.toast.closed):
+        qtbot.mouseClick(window.toast.close_button, Qt.MouseButton.LeftButton, pos=QPoint(4, 4))
+    assert not window.toast.isVisible()
+
+
+def test_a_bug_opens_a_dialog_with_what_is_known(qtbot: QtBot, window: MainWindow) -> None:
+    window.session.noticed.emit(Notice("Something broke.", "Traceback: here", is_bug=True))
+    dialog = window.findChild(BugDialog)
+    assert dialog is not None
+    dialog.copy.click()
+    copied = QGuiApplication.clipboard().text()
+    for part in ("Something broke.", "Traceback: here", "Python 3", "Qt 6", "Logitscope "):
+        assert part in copied
+    dialog.reject()
+
+
+def test_an_exception_nobody_caught_becomes_the_dialog(
+    window: MainWindow, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = ZeroDivisionError("by nothing")
+    Hook(window)(type(error), error, None)
+    dialog = window.findChild(BugDialog)
+    assert dialog is not None
+    assert "by nothing" in dialog.details.toPlainText()
+    assert "by nothing" in capsys.readouterr().err
+    dialog.reject()
+
+
+def test_ctrl_c_in_the_terminal_closes_the_window(window: MainWindow) -> None:
+    Hook(window)(KeyboardInterrupt, KeyboardInterrupt(), None)
+    assert not window.isVisible()
+
+
+def test_the_list_shows_all_messages_and_their_details(qtbot: QtBot, window: MainWindow) -> None:
+    window.messages.say("The first.")
+    window.messages.put(Message("The second.", "its detail"))
+    window.show_messages()
+    dialog = window.findChild(MessagesDialog)
+    assert dialog is not None
+    shown = [dialog.list.item(row).text() for row in range(dialog.list.count())]
+    assert [text.partition("   ")[2] for text in shown] == ["The second.", "The first."]
+    assert dialog.details.toPlainText() == "its detail"
+    dialog.copy.click()
+    assert QGuiApplication.clipboard().text().startswith("Logitscope")
+    dialog.reject()
+
+
+def test_only_so_many_messages_are_kept(window: MainWindow) -> None:
+    for number in range(KEPT_MESSAGES + 5):
+        window.messages.say(f"Message {number}.")
+    assert len(window.messages.kept) == KEPT_MESSAGES
+    assert window.messages.kept[0].sentence == f"Message {KEPT_MESSAGES + 4}."
+
+
+def test_a_report_says_what_it_happened_on() -> None:
+    text = report(Message("It failed.", "why"))
+    assert text.splitlines()[1:] == ["It failed.", "", "why"]
