@@ -15,6 +15,7 @@ from logitscope.gui.panel_table import PANELS, PanelSpec
 from logitscope.gui.session import Session
 from logitscope.gui.settings import THEME, ZOOM
 from logitscope.gui.words import mark
+from logitscope.navigation import Landmark
 
 TEMPERATURE_STEP = 0.05
 HIGHEST_TEMPERATURE = 10.0
@@ -120,6 +121,10 @@ def has_ids(session: Session) -> bool:
     return len(session.ids) > 1
 
 
+def jump(landmark: Landmark, direction: int, shell: Shell) -> None:
+    shell.session.jump(landmark, direction)
+
+
 # -- the table ----------------------------------------------------------------------------------
 
 
@@ -149,6 +154,20 @@ _FILE = (
             lambda shell: shell.session.reload_model(),
             _text("Load the last model again; the text stays."), "reload", can_reload,
             repeats=False),
+    Command("new_session", _text("New session"), Menu.FILE, ("Ctrl+N",),
+            lambda shell: shell.new_session(),
+            _text("Begin with an empty text; the model stays."), "text", starts_group=True,
+            repeats=False),
+    Command("open_session", _text("Open session…"), Menu.FILE, ("Ctrl+Alt+S",),
+            lambda shell: shell.open_session(),
+            _text("Open a saved text with its branches, settings and model."), "open",
+            repeats=False),
+    Command("save_session", _text("Save session"), Menu.FILE, ("Ctrl+S",),
+            lambda shell: shell.save_session(),
+            _text("Save the text with all its branches and settings."), "save", repeats=False),
+    Command("save_session_as", _text("Save session as…"), Menu.FILE, ("Ctrl+Shift+S",),
+            lambda shell: shell.save_session_as(),
+            _text("Save under another name."), "save", repeats=False),
     Command("settings", _text("Settings…"), Menu.FILE, ("Ctrl+,",),
             lambda shell: shell.show_settings(),
             _text("Colours, text size, run length, how models are loaded."), "settings",
@@ -170,6 +189,21 @@ _EDIT = (
             lambda shell: shell.session.clear(),
             _text("Forget all generated text; the prompt stays."), "clear", has_continuations,
             starts_group=True, repeats=False),
+)  # fmt: skip
+
+_JUMPS = (
+    (Landmark.SURPRISING, "next", 1, "F3", _text("Next surprising token"),
+     _text("Go to the next token with a raw probability below 5 %.")),
+    (Landmark.SURPRISING, "previous", -1, "Shift+F3", _text("Previous surprising token"),
+     _text("Go to the token before with a raw probability below 5 %.")),
+    (Landmark.OPEN, "next", 1, "F4", _text("Next open choice"),
+     _text("Go to the next step at which 20 or more choices were open (exp of the entropy).")),
+    (Landmark.OPEN, "previous", -1, "Shift+F4", _text("Previous open choice"),
+     _text("Go to the step before at which 20 or more choices were open.")),
+    (Landmark.PLACED, "next", 1, "Ctrl+F3", _text("Next forced token"),
+     _text("Go to the next token that you forced or inserted.")),
+    (Landmark.PLACED, "previous", -1, "Ctrl+Shift+F3", _text("Previous forced token"),
+     _text("Go to the token before that you forced or inserted.")),
 )  # fmt: skip
 
 _GENERATE = (
@@ -199,6 +233,13 @@ _GENERATE = (
     Command("follow", _text("Go to the end"), Menu.GENERATE, ("Alt+End",),
             lambda shell: shell.session.select(None),
             _text("Look at the next token again."), "", has_ids),
+    *(Command(f"{way}_{landmark.value}", title, Menu.GENERATE, (key,),
+              partial(jump, landmark, direction), tip, "", has_generated,
+              submenu=_text("Jump"))
+      for landmark, way, direction, key, title, tip in _JUMPS),
+    Command("insert_text", _text("Insert text…"), Menu.GENERATE, ("Ctrl+I",),
+            lambda shell: shell.insert_text(),
+            _text("Put a text behind what is there, as tokens."), "", has_ids, repeats=False),
     Command("warmer", _text("Raise the temperature"), Menu.GENERATE, ("Alt+Up",),
             partial(change_temperature, 1),
             _text("Raise the temperature by 0.05."), "temperature", starts_group=True),

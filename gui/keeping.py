@@ -16,6 +16,8 @@ import psutil
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from logitscope import session_file
+from logitscope.backends.base import BackendError
+from logitscope.backends.registry import choose
 from logitscope.document import State
 from logitscope.gui.session import Session
 from logitscope.session_file import ModelReference, SavedSession, SessionFileError
@@ -58,25 +60,23 @@ class Keeper(QObject):
         self.changed.emit()
 
     def open(self, path: Path) -> ModelReference | None:
-        """Show a saved session; returns the model it was made with, if another is loaded.
+        """Show a saved session and load its model; returns the model if that is not to be found.
 
         Raises SessionFileError and OSError; the document is then untouched.
         """
-        loaded = session_file.load(path)
-        self._session.replace_document(loaded.state)
+        missing = self._show(session_file.load(path))
         self.path = path
         self._saved = self._session.state
         self.changed.emit()
-        return self._missing_model(loaded.model)
+        return missing
 
     def recover(self, path: Path) -> ModelReference | None:
         """Show what a crash left. It counts as not saved; its file goes with the next autosave."""
-        loaded = session_file.load(path)
-        self._session.replace_document(loaded.state)
+        missing = self._show(session_file.load(path))
         self.autosave()
         path.unlink(missing_ok=True)
         self.changed.emit()
-        return self._missing_model(loaded.model)
+        return missing
 
     def autosave(self) -> None:
         """Write the recovery copy, or remove it where there is nothing to recover."""
@@ -103,11 +103,16 @@ class Keeper(QObject):
             known = ModelReference(model.path, model.backend, model.name, model.header_hash)
         return SavedSession(self._session.state, known)
 
-    def _missing_model(self, saved: ModelReference | None) -> ModelReference | None:
-        loaded = self._session.model
-        if saved is None or (loaded is not None and loaded.header_hash == saved.header_hash):
-            return None
-        return saved
+    def _show(self, loaded: SavedSession) -> ModelReference | None:
+        """The model is asked for first: its ids would mean nothing to the one that is there."""
+        wanted, present = loaded.model, self._session.model
+        if present is not None and wanted is not None:
+            wanted = None if present.header_hash == wanted.header_hash else wanted
+        if wanted is not None and _is_there(wanted.path):
+            self._session.open_model(wanted.path, wanted.backend)
+            wanted = None
+        self._session.replace_document(loaded.state)
+        return wanted
 
     def _note_change(self) -> None:
         self.changed.emit()
@@ -129,6 +134,14 @@ def lost_sessions(folder: Path) -> Iterator[Path]:
             process = file.name.partition("-")[0]
             if process.isdigit() and not psutil.pid_exists(int(process)) and _is_whole(file):
                 yield file
+
+
+def _is_there(path: str) -> bool:
+    try:
+        choose(path)
+    except BackendError:
+        return False
+    return True
 
 
 def _is_whole(file: Path) -> bool:

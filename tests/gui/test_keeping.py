@@ -74,17 +74,36 @@ def test_a_saved_session_opens_with_the_same_ids(
     assert not keeper.is_modified
 
 
-def test_a_session_of_another_model_says_which(
+def test_a_session_brings_its_model_and_its_continuations(
     qtbot: QtBot, session: Session, keeper: Keeper, tmp_path: Path
 ) -> None:
     write(qtbot, session)
     path = tmp_path / f"a{SUFFIX}"
     keeper.save(path)
+    kept = session.ids
+    session.open_model("fake:vocab=300,seed=1")
+    qtbot.waitUntil(lambda: session.is_ready, timeout=20_000)
+    assert keeper.open(path) is None
+    qtbot.waitUntil(lambda: session.is_ready and session.row_is_current, timeout=20_000)
+    assert session.model is not None
+    assert session.model.path == MODEL
+    assert session.ids == kept
+
+
+def test_a_session_whose_model_is_gone_says_which(
+    qtbot: QtBot, session: Session, keeper: Keeper, tmp_path: Path
+) -> None:
+    write(qtbot, session)
+    path = tmp_path / f"a{SUFFIX}"
+    keeper.save(path)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace(MODEL, "/nowhere/gone.gguf"), encoding="utf-8")
     session.open_model("fake:vocab=300,seed=1")
     qtbot.waitUntil(lambda: session.is_ready, timeout=20_000)
     missing = keeper.open(path)
     assert missing is not None
-    assert missing.path == MODEL
+    assert missing.path == "/nowhere/gone.gguf"
+    assert session.state.text == "Grüße 🦊"
 
 
 def test_a_broken_file_leaves_the_document(

@@ -1,0 +1,152 @@
+"""Session files in the window: dialogs, unsaved work, and what a crash has left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
+
+from logitscope.document import State
+from logitscope.gui.keeping import SUFFIX, Keeper, lost_sessions, recovery_folder
+from logitscope.gui.message import Action, Message, Severity
+from logitscope.gui.notify import Messages
+from logitscope.gui.session import Session
+from logitscope.session_file import ModelReference, SessionFileError
+
+
+class SessionFiles(QObject):
+    """New, open, save; every failure is one sentence and changes nothing."""
+
+    def __init__(
+        self, session: Session, messages: Messages, window: QWidget, folder: Path | None = None
+    ) -> None:
+        super().__init__(window)
+        self._session = session
+        self._messages = messages
+        self._window = window
+        self._folder = folder or recovery_folder()
+        self.keeper = Keeper(session, self, self._folder)
+
+    # -- commands ---------------------------------------------------------------------------
+
+    def new(self) -> None:
+        """An empty document; the one there was can be had back from the message."""
+        before = self._session.state
+        self._session.replace_document(State(settings=before.settings))
+        self.keeper.path = None
+        self._offer_back(before, self.tr("A new session."))
+
+    def open(self) -> None:
+        chosen, _ = QFileDialog.getOpenFileName(
+            self._window, self.tr("Open session"), self._start_folder(), self._filter()
+        )
+        if chosen:
+            self.open_path(Path(chosen))
+
+    def open_path(self, path: Path) -> None:
+        before = self._session.state
+        if self._try(path, partial(self.keeper.open, path)) and self._has_text(before):
+            self._offer_back(before, self.tr("Opened “{name}”.").format(name=path.name))
+
+    def save(self) -> None:
+        if self.keeper.path is None:
+            self.save_as()
+        else:
+            self._save(self.keeper.path)
+
+    def save_as(self) -> None:
+        chosen, _ = QFileDialog.getSaveFileName(
+            self._window, self.tr("Save session"), self._start_folder(), self._filter()
+        )
+        if chosen:
+            path = Path(chosen)
+            self._save(path if path.suffix else path.with_name(path.name + SUFFIX))
+
+    def insert_text(self) -> None:
+        """Ask for a text and put it behind the path as tokens."""
+        text, accepted = QInputDialog.getMultiLineText(
+            self._window,
+            self.tr("Insert text"),
+            self.tr("This text is put behind what is there, as tokens:"),
+        )
+        if accepted:
+            self._session.insert_text(text)
+
+    # -- after a crash ----------------------------------------------------------------------
+
+    def offer_recovery(self) -> None:
+        """Say that a session was not closed in an orderly way, if there is one."""
+        lost = next(lost_sessions(self._folder), None)
+        if lost is not None:
+            self._messages.put(
+                Message(
+                    self.tr("A session was not closed in an orderly way; its text is kept."),
+                    severity=Severity.PROBLEM,
+                    actions=(
+                        Action(self.tr("Recover it"), partial(self._recover, lost)),
+                        Action(self.tr("Delete it"), partial(lost.unlink, missing_ok=True)),
+                    ),
+                )
+            )
+
+    def _recover(self, path: Path) -> None:
+        before = self._session.state
+        recovered = self._try(path, partial(self.keeper.recover, path))
+        if recovered and self._has_text(before):
+            self._offer_back(before, self.tr("The session is back."))
+
+    # -- parts ------------------------------------------------------------------------------
+
+    def _save(self, path: Path) -> None:
+        try:
+            self.keeper.save(path)
+        except OSError as error:
+            words = self.tr("{path} cannot be written ({reason}): choose another place.")
+            reason = error.strerror or str(error)
+            self._messages.put(Message(words.format(path=path, reason=reason)))
+        else:
+            self._messages.say(self.tr("Saved as “{name}”.").format(name=path.name))
+
+    def _try(self, path: Path, action: Callable[[], ModelReference | None]) -> bool:
+        try:
+            missing = action()
+        except SessionFileError as error:
+            self._messages.put(Message(str(error)))
+            return False
+        except OSError as error:
+            words = self.tr("{path} cannot be read ({reason}): choose another file.")
+            reason = error.strerror or str(error)
+            self._messages.put(Message(words.format(path=path, reason=reason)))
+            return False
+        if missing is not None:
+            self._tell_missing(missing)
+        return True
+
+    def _tell_missing(self, model: ModelReference) -> None:
+        words = self.tr(
+            "The session's model {name} is not at {path} any more: its continuations are kept in "
+            "the file, and shown once it is there again."
+        )
+        sentence = words.format(name=model.name, path=model.path)
+        self._messages.put(Message(sentence, severity=Severity.PROBLEM))
+
+    def _offer_back(self, before: State, sentence: str) -> None:
+        if not self._has_text(before):
+            return
+        back = Action(
+            self.tr("Bring the old one back"), partial(self._session.replace_document, before)
+        )
+        self._messages.say(sentence, back)
+
+    def _has_text(self, state: State) -> bool:
+        return bool(state.text) or state.count > 0
+
+    def _start_folder(self) -> str:
+        path = self.keeper.path
+        return str(path) if path is not None else str(Path.home() / f"session{SUFFIX}")
+
+    def _filter(self) -> str:
+        return self.tr("Logitscope sessions (*{suffix})").format(suffix=SUFFIX)

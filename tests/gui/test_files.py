@@ -1,0 +1,94 @@
+"""Session files through the window: save, open, recovery, and what a bad file says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QFileDialog
+from pytestqt.qtbot import QtBot
+
+from logitscope import session_file
+from logitscope.document import Block, State
+from logitscope.gui.keeping import SUFFIX, recovery_folder
+from logitscope.gui.main_window import MainWindow
+from logitscope.session_file import SavedSession
+
+NewWindow = Callable[[], MainWindow]
+
+
+def answer_dialogs(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
+    for name in ("getSaveFileName", "getOpenFileName"):
+        monkeypatch.setattr(QFileDialog, name, lambda *_args, **_named: (str(path), ""))
+
+
+def test_save_then_new_then_open_brings_the_text_back(
+    new_window: NewWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = new_window()
+    answer_dialogs(monkeypatch, tmp_path / "mine")
+    window.session.set_prompt("keep me")
+    window.command_actions["save_session"].trigger()
+    saved = tmp_path / f"mine{SUFFIX}"
+    assert session_file.load(saved).state.text == "keep me"
+    assert window.windowTitle().startswith(f"mine{SUFFIX}")
+    assert not window.isWindowModified()
+    window.session.set_prompt("keep me too")
+    assert window.isWindowModified()
+    window.command_actions["new_session"].trigger()
+    assert window.session.state.text == ""
+    answer_dialogs(monkeypatch, saved)
+    window.command_actions["open_session"].trigger()
+    assert window.session.state.text == "keep me"
+
+
+def test_a_new_session_can_be_taken_back(new_window: NewWindow) -> None:
+    window = new_window()
+    window.session.set_prompt("not lost")
+    window.command_actions["new_session"].trigger()
+    (action,) = window.messages.kept[0].actions
+    action.call()
+    assert window.session.state.text == "not lost"
+
+
+def test_a_file_that_is_no_session_is_one_sentence(
+    new_window: NewWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = new_window()
+    window.session.set_prompt("still here")
+    for content, words in (("{}", "not a Logitscope session"), ("\x00", "not a saved session")):
+        path = tmp_path / "wrong.json"
+        path.write_text(content, encoding="utf-8")
+        window.files.open_path(path)
+        assert words in window.messages.kept[0].sentence
+    window.files.open_path(tmp_path / "gone.json")
+    assert "cannot be read" in window.messages.kept[0].sentence
+    assert window.session.state.text == "still here"
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(
+    new_window: NewWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = new_window()
+    answer_dialogs(monkeypatch, tmp_path / "no" / "such" / f"folder{SUFFIX}")
+    window.session.set_prompt("x")
+    window.command_actions["save_session"].trigger()
+    assert "cannot be written" in window.messages.kept[0].sentence
+
+
+def test_what_a_crash_left_is_offered_and_recovered(qtbot: QtBot, new_window: NewWindow) -> None:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    folder = recovery_folder()
+    folder.mkdir(parents=True)
+    lost = folder / f"{process.pid}-1{SUFFIX}"
+    session_file.save(lost, SavedSession(State(blocks=(Block("before the crash"),)), None))
+    window = new_window()
+    window.files.offer_recovery()
+    recover, _delete = window.messages.kept[0].actions
+    recover.call()
+    assert window.session.state.text == "before the crash"
+    assert not lost.exists()
