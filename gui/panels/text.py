@@ -86,7 +86,12 @@ class TextPanel(QWidget):
         self.strip.marks_toggled.connect(self.view.set_marks)
         self.strip.ids_toggled.connect(self.view.set_shows_ids)
         session.prompt_changed.connect(self._show_prompt)
-        for signal in (session.path_changed, session.model_changed, session.row_changed):
+        for signal in (
+            session.path_changed,
+            session.model_changed,
+            session.row_changed,
+            session.noticed,
+        ):
             signal.connect(self._show_path)
         session.selection_changed.connect(self._show_selection)
         session.run_changed.connect(self._show_run)
@@ -100,15 +105,21 @@ class TextPanel(QWidget):
 
     def _show_prompt(self) -> None:
         self.editor.set_text(self._session.state.text)
-        self._show_path()
+        if self._session.model is None:
+            self._show_path()
+        else:
+            self._wait_for_ids()
+
+    def _wait_for_ids(self) -> None:
+        """The ids of a new text are on their way: until then the old prompt stays on show."""
+        self.view.set_tokens(self.view.ids[: self._shown_prompt], self.view.vocabulary)
+        if not self._stale.isActive():
+            self._stale.start()
 
     def _show_path(self) -> None:
         session = self._session
         if session.model is not None and not session.is_ready:
-            # The ids of the new text are on their way: until then the old prompt stays on show.
-            self.view.set_tokens(self.view.ids[: self._shown_prompt], self.view.vocabulary)
-            if not self._stale.isActive():
-                self._stale.start()
+            self._wait_for_ids()
             return
         self._stale.stop()
         self.view.set_stale(False)

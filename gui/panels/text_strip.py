@@ -41,8 +41,9 @@ class TextStrip(QWidget):
         self.ids.toggled.connect(self.ids_toggled)
         for switch in (self.chat, self.bos, self.special):
             switch.clicked.connect(self._set_wrapping)
-        for signal in (session.model_changed, session.prompt_changed, session.path_changed):
-            signal.connect(self.refresh)
+        session.prompt_changed.connect(self._refresh_switches)
+        session.model_changed.connect(self.refresh)
+        session.path_changed.connect(self.refresh)
         self.refresh()
 
     def _switch(self, text: str, tip: str) -> QToolButton:
