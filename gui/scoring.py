@@ -1,4 +1,4 @@
-"""Scoring the text on screen while somebody looks at it: chunk by chunk, from the first unknown."""
+"""Scoring a text while somebody looks at it: chunk by chunk, from the first unknown token."""
 
 from __future__ import annotations
 
@@ -6,38 +6,56 @@ from dataclasses import fields
 
 from PySide6.QtCore import QObject, Signal
 
-from logitscope.backends.messages import Failed, Finished, Reply, Scored
+from logitscope.backends.messages import Ending, Failed, Finished, Phase, Reply, Scored
 from logitscope.gui.session_view import SessionView
+from logitscope.gui.subjects import ScreenText, Subject
 from logitscope.losses import LossTable
-from logitscope.surprisal import TokenNumbers, Window, windows
+from logitscope.surprisal import TokenNumbers, Window
+from logitscope.window_ids import window_ids, window_of
+
+LEAST_WINDOW = 2
 
 
 class Scorer(QObject):
-    """Keeps a LossTable of ``session.ids`` complete while it is active.
+    """Keeps a LossTable of a subject's ids complete while it is active.
 
-    Generated tokens bring their numbers with them. A text longer than the context is read in
-    windows of the context, ``stride`` tokens apart.
+    Generated tokens bring their numbers with them. A text longer than a window is read in windows,
+    ``stride`` tokens apart. Of several scorers on one session only one should be active: the model
+    process answers one request of this kind at a time.
     """
 
     changed = Signal(int, int)
     """Positions ``start <= p < stop`` have other numbers, or other tokens."""
     progressed = Signal(int, int)
     """Tokens with a loss, and all that can have one."""
+    state_changed = Signal()
+    """``is_scoring`` or ``is_stopped`` is another."""
 
-    def __init__(self, session: SessionView, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        session: SessionView,
+        subject: Subject | None = None,
+        parent: QObject | None = None,
+    ) -> None:
         super().__init__(parent)
         self._session = session
+        self._subject = subject or ScreenText(session, self)
         self._table = LossTable()
         self._is_active = False
         self._is_stopped = False
         self._model = ""
         self._number = 0
-        self._window = Window(0, 0, 0)
+        self._pass = Window(0, 0, 0)
+        self._window_size: int | None = None
         self._stride: int | None = None
-        session.path_changed.connect(self._follow)
+        self._subject.changed.connect(self._follow)
         session.model_changed.connect(self._follow_model)
-        session.run_changed.connect(self._go_on)
         session.engine.replied.connect(self._take)
+        session.engine.activity_changed.connect(self._go_on)
+
+    @property
+    def subject(self) -> Subject:
+        return self._subject
 
     @property
     def table(self) -> LossTable:
@@ -48,37 +66,64 @@ class Scorer(QObject):
         return self._number != 0
 
     @property
-    def stride(self) -> int | None:
-        """Tokens from window to window; None is half the context."""
-        return self._stride
+    def is_stopped(self) -> bool:
+        """Scoring was stopped or has failed, and waits for ``resume`` or another text."""
+        return self._is_stopped
+
+    @property
+    def window_size(self) -> int:
+        """Tokens the model reads at once; never more than its context. 0 without a model."""
+        context = self._model_context
+        return min(self._window_size or context, context)
+
+    @property
+    def stride(self) -> int:
+        """Tokens from window to window: at most half a window, which is also the default."""
+        most = max(self.window_size // 2, 1)
+        return min(self._stride or most, most)
 
     def set_active(self, active: bool) -> None:
         """Score from now on, or pause; what is known stays."""
         self._is_active = active
         if active:
+            self._follow_model()
             self._follow()
         else:
             self._cancel()
 
-    def set_stride(self, stride: int | None) -> None:
-        """Other windows; only a text longer than the context is scored again."""
-        if stride == self._stride:
+    def set_windows(self, size: int | None, stride: int | None) -> None:
+        """Other windows; None is the context, or half a window.
+
+        A text that is longer than the old or the new window is scored again.
+        """
+        before = self.window_size, self.stride
+        self._window_size, self._stride = size, stride
+        after = self.window_size, self.stride
+        if after == before:
             return
-        self._stride = stride
-        if self._model_context and len(self._table) > self._model_context:
-            self._cancel()
-            self._table.forget()
-            self.changed.emit(0, len(self._table))
+        if len(self._table) > min(before[0], after[0]):
+            self._forget()
         self._go_on()
+
+    def set_stride(self, stride: int | None) -> None:
+        """Another stride with the same windows."""
+        self.set_windows(self._window_size, stride)
 
     def stop(self) -> None:
         """Stop scoring until the text changes or ``resume``; what is known stays."""
         self._is_stopped = True
         self._cancel()
+        self.state_changed.emit()
 
     def resume(self) -> None:
         self._is_stopped = False
         self._go_on()
+        self.state_changed.emit()
+
+    def context_of(self, position: int) -> tuple[int, ...]:
+        """The ids from which the token at a position is predicted: of its window, up to it."""
+        window = self._window_of(position)
+        return window_ids(self._table.ids, window.begin, position, self._bos)
 
     # -- following --------------------------------------------------------------------------
 
@@ -87,34 +132,44 @@ class Scorer(QObject):
         model = self._session.model
         return 0 if model is None else model.context_length
 
+    @property
+    def _bos(self) -> int | None:
+        vocabulary = self._session.vocabulary
+        return None if vocabulary is None else vocabulary.bos
+
     def _follow_model(self) -> None:
         model = self._session.model
         if model is None:
             self._number = 0
         elif model.header_hash != self._model:
             self._model = model.header_hash
-            self._table.forget()
-            self.changed.emit(0, len(self._table))
+            self._is_stopped = False
+            self._forget()
         self._go_on()
+
+    def _forget(self) -> None:
+        self._cancel()
+        self._table.forget()
+        self.changed.emit(0, len(self._table))
 
     def _follow(self) -> None:
         if not self._is_active:
             return
-        ids = self._session.ids
+        ids = self._subject.ids
         before = len(self._table)
         first = self._table.follow(ids)
-        self._take_steps(max(first, self._session.prompt_length))
+        self._take_steps(max(first, self._subject.first_step))
         if first < max(before, len(ids)):
             self._is_stopped = False
-            if first < self._window.end:
+            if first < self._pass.end:
                 self._cancel()
             self.changed.emit(first, max(before, len(ids)))
         self._go_on()
 
     def _take_steps(self, first: int) -> None:
-        steps = self._session.document.steps
+        steps, offset = self._subject.steps, self._subject.first_step
         for position in range(first, len(self._table)):
-            self._table.put_step(position, steps[position - self._session.prompt_length])
+            self._table.put_step(position, steps[position - offset])
 
     # -- asking -----------------------------------------------------------------------------
 
@@ -125,25 +180,27 @@ class Scorer(QObject):
         if start >= len(self._table):
             return
         window = self._window_of(start)
-        ids = self._session.ids[window.begin : window.end]
-        self._window = Window(window.begin, window.end, start)
+        ids = window_ids(self._table.ids, window.begin, window.end, self._bos)
+        self._pass = Window(window.begin, window.end, start)
         self._number = self._session.engine.score(ids, start - window.begin, len(ids))
         self._tell_progress()
+        self.state_changed.emit()
 
     def _may_score(self) -> bool:
-        session = self._session
-        wanted = self._is_active and not self._is_stopped
-        return wanted and session.is_ready and not session.is_running
+        wanted = self._is_active and not self._is_stopped and self._subject.is_ready
+        # Somebody else's request would be replaced by ours.
+        return wanted and self._session.engine.activity.phase is not Phase.SCORE
 
     def _window_of(self, position: int) -> Window:
         """The pass that scores a position; a window scores at most up to its first known token."""
-        cut = windows(len(self._table), max(self._model_context, 2), self._stride)
-        return next(window for window in cut if window.end > position)
+        size = max(self.window_size, LEAST_WINDOW)
+        return window_of(position, len(self._table), size, self.stride)
 
     def _cancel(self) -> None:
         if self.is_scoring:
             self._session.engine.cancel(self._number)
             self._number = 0
+            self.state_changed.emit()
 
     # -- answers ----------------------------------------------------------------------------
 
@@ -156,14 +213,19 @@ class Scorer(QObject):
             case Finished():
                 self._number = 0
                 self._tell_progress()
+                if reply.ending is Ending.CANCELLED:
+                    # By another request of this kind, after which we go on; or by the person.
+                    self._is_stopped = self._session.engine.activity.phase is not Phase.SCORE
                 self._go_on()
+                self.state_changed.emit()
             case Failed():
                 # The session has told the person; asking again would fail again.
                 self._number = 0
                 self._is_stopped = True
+                self.state_changed.emit()
 
     def _put(self, reply: Scored) -> None:
-        start = self._window.begin + reply.start
+        start = self._pass.begin + reply.start
         numbers = TokenNumbers(**{f.name: getattr(reply, f.name) for f in fields(TokenNumbers)})
         self._table.put(start, numbers)
         self.changed.emit(start, start + len(reply.rank))

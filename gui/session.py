@@ -99,6 +99,13 @@ class Session(SessionView):
             self.selection_changed.emit()
             self._viewer.look()
 
+    def inspect_ids(self, ids: tuple[int, ...], next_id: int | None) -> None:
+        """Show the row behind the ids of another text, in which ``next_id`` comes next.
+
+        It stays on show until the document or the selection changes.
+        """
+        self._viewer.inspect(ids, next_id)
+
     def replace_document(self, state: State) -> None:
         """Show another document, as opened from a file; there is no undo across it."""
         self.stop()

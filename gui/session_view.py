@@ -14,7 +14,7 @@ from logitscope.gui.exploration import Exploration
 from logitscope.gui.notices import PassCost
 from logitscope.gui.runner import Runner
 from logitscope.gui.shown import ShownRow
-from logitscope.gui.viewer import Viewer
+from logitscope.gui.viewer import Inspected, Viewer
 from logitscope.sampling import SamplerSettings, Shaped
 from logitscope.vocabulary import Vocabulary
 
@@ -104,6 +104,11 @@ class SessionView(QObject):
     def row_is_current(self) -> bool:
         """The row on show follows exactly the ids before the selected position."""
         return self._viewer.row_is_current
+
+    @property
+    def inspected(self) -> Inspected | None:
+        """What ``Session.inspect_ids`` has put on show; None while the document's rows are."""
+        return self._viewer.inspected
 
     @property
     def shaped(self) -> Shaped | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal
 
@@ -12,6 +13,14 @@ from logitscope.document import Document
 from logitscope.gui.engine import Engine
 from logitscope.gui.shown import RowShelf, ShownRow
 from logitscope.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """A row of a text that is not the document: behind ``ids``, where ``next_id`` stands."""
+
+    ids: tuple[int, ...]
+    next_id: int | None
 
 
 class Viewer(QObject):
@@ -29,6 +38,8 @@ class Viewer(QObject):
         self._when_ready: Callable[[], None] | None = None
         self.shelf = RowShelf()
         self.selected: int | None = None
+        self.inspected: Inspected | None = None
+        """A row of another text on show, until the document or the selection changes."""
         self.vocabulary: Vocabulary | None = None
         """Of the loaded model; without one nothing is asked."""
         self.is_waiting_for_ids = False
@@ -44,13 +55,20 @@ class Viewer(QObject):
         row = self.shelf.current
         return row is not None and row.ids == self._document.ids[: self.position]
 
+    @property
+    def _wanted(self) -> tuple[int, ...]:
+        """Ids of the row that is to be shown."""
+        if self.inspected is not None:
+            return self.inspected.ids
+        return self._document.ids[: self.position]
+
     def select(self, position: int | None) -> bool:
         """Choose a position; False if it was chosen already. None follows the end."""
         if position is not None:
             position = max(1, position)
             if position >= len(self._document.ids):
                 position = None
-        if position == self.selected:
+        if position == self.selected and self.inspected is None:
             return False
         self.selected = position
         return True
@@ -92,12 +110,24 @@ class Viewer(QObject):
 
         Until it arrives the old one stays on show, and ``row_is_current`` is False.
         """
+        self.inspected = None
         wanted = self._document.ids[: self.position]
         row = self.shelf.get(wanted)
         if row is not None or not wanted:
             self.show(row)
         elif self.vocabulary is not None and not self.is_waiting_for_ids:
             self._ask_for(wanted)
+
+    def inspect(self, ids: tuple[int, ...], next_id: int | None) -> None:
+        """Show the row behind any ids, whatever the document is."""
+        if self.vocabulary is None or not ids:
+            return
+        self.inspected = Inspected(ids, next_id)
+        row = self.shelf.get(ids)
+        if row is not None:
+            self.show(row)
+        else:
+            self._engine.evaluate(ids, channel=Channel.INSPECT)
 
     def show(self, row: ShownRow | None) -> None:
         if row is not self.shelf.current:
@@ -112,6 +142,7 @@ class Viewer(QObject):
     def forget(self) -> None:
         """The model is gone."""
         self.vocabulary = None
+        self.inspected = None
         self._live_number = 0
         self.is_waiting_for_ids = False
         self._when_ready = None
@@ -127,7 +158,7 @@ class Viewer(QObject):
             self._document.set_prompt_ids(reply.prompt_ids)
             self._ids_are_known()
         row = self.fetch(reply.prompt_ids + reply.tail, reply.row)
-        if row is not None and row.ids == self._document.ids[: self.position]:
+        if row is not None and row.ids == self._wanted:
             self.show(row)
         self._fulfil_wish()
 

@@ -91,6 +91,9 @@ def actual_token(session: Session) -> tuple[int, Origin | None] | None:
     row = session.row
     if row is None:
         return None
+    other = session.inspected
+    if other is not None and other.next_id is not None and other.ids == row.ids:
+        return other.next_id, None
     ids = session.ids
     place = row.position
     if place >= len(ids) or row.ids != ids[:place]:

@@ -35,6 +35,8 @@ class TokenCanvas(QAbstractScrollArea):
         self._ids: Sequence[int] = ()
         self._marks = True
         self._shows_ids = False
+        self._number_of: Callable[[int], str] | None = None
+        self._number_columns = 0
         self._is_stale = False
         self._placeholder = ""
         self._style_of: Callable[[int], CellStyle] = lambda _token: PLAIN
@@ -110,6 +112,15 @@ class TokenCanvas(QAbstractScrollArea):
             self._shows_ids = shows_ids
             self._restyle()
 
+    def set_numbers(self, number_of: Callable[[int], str] | None, columns: int = 0) -> None:
+        """What stands below the tokens in place of ids, at most ``columns`` figures; None: nothing.
+
+        The numbers may change at any time; then call ``viewport().update()``.
+        """
+        self._number_of, self._number_columns = number_of, columns
+        self._shows_ids = number_of is not None
+        self._restyle()
+
     def set_stale(self, is_stale: bool) -> None:
         """Whether the tokens belong to an older text: then they are drawn faint."""
         if is_stale != self._is_stale:
@@ -125,7 +136,12 @@ class TokenCanvas(QAbstractScrollArea):
     def _restyle(self) -> None:
         self._hold_place()
         self._fonts = TokenFonts(self._shows_ids)
-        self._layout.set_style(self._fonts, marks=self._marks, shows_ids=self._shows_ids)
+        self._layout.set_style(
+            self._fonts,
+            marks=self._marks,
+            shows_ids=self._shows_ids,
+            number_columns=self._number_columns,
+        )
         self._fill()
 
     def _fill(self) -> None:
@@ -272,7 +288,12 @@ class TokenCanvas(QAbstractScrollArea):
         painter.setOpacity(STALE_OPACITY if self._is_stale else 1.0)
         painter.translate(MARGIN, 0)
         lines = TokenPainter(
-            painter, self._layout, self._fonts, self._style_of, shows_ids=self._shows_ids
+            painter,
+            self._layout,
+            self._fonts,
+            self._style_of,
+            shows_ids=self._shows_ids,
+            number_of=self._number_of,
         )
         lines.selected, lines.hovered, lines.chosen = self._selected, self._hovered, self._chosen
         for line in self._lines_in(rect):

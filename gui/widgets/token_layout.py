@@ -57,6 +57,7 @@ class TokenLayout:
         self._vocabulary: Vocabulary | None = None
         self._marks = True
         self._shows_ids = False
+        self._number_columns = 0
         self._width = 600.0
         self._looks_by_id: dict[int, tuple[Look, ...]] = {}
         self.built_tokens = 0
@@ -84,9 +85,15 @@ class TokenLayout:
         self._looks_by_id.clear()
         self._reset()
 
-    def set_style(self, measure: Measure, *, marks: bool, shows_ids: bool) -> None:
-        """Change what cells look like; drops all of them."""
+    def set_style(
+        self, measure: Measure, *, marks: bool, shows_ids: bool, number_columns: int = 0
+    ) -> None:
+        """Change what cells look like; drops all of them.
+
+        Where something else than ids stands below the tokens, ``number_columns`` are its figures.
+        """
         self._measure, self._marks, self._shows_ids = measure, marks, shows_ids
+        self._number_columns = number_columns
         self._looks_by_id.clear()
         self._reset()
 
@@ -160,7 +167,8 @@ class TokenLayout:
         return least * (stop - start)
 
     def _id_width(self, token_id: int) -> float:
-        return (len(str(token_id)) + 1) * self._measure.id_column
+        figures = self._number_columns or len(str(token_id))
+        return (figures + 1) * self._measure.id_column
 
     def _looks_of_id(self, token_id: int) -> tuple[Look, ...]:
         looks = self._looks_by_id.get(token_id)

@@ -38,6 +38,10 @@ class CellStyle:
     mark: Mark = Mark.NONE
     mark_color: QColor | None = None
     is_chip: bool = False
+    mark_width: float = 1.5
+    """Pixels."""
+    keeps_background: bool = False
+    """The background says something also while the token is selected."""
 
 
 _PEN_STYLES = {
@@ -59,12 +63,14 @@ class TokenPainter:
         style_of: Callable[[int], CellStyle],
         *,
         shows_ids: bool,
+        number_of: Callable[[int], str] | None = None,
     ) -> None:
         self._painter = painter
         self._layout = layout
         self._fonts = fonts
         self._style_of = style_of
         self._shows_ids = shows_ids
+        self._number_of = number_of
         self._colors = theme.palette()
         self._line_pen = QPen(self._colors.line, 1.0)
         self._muted_pen = QPen(self._colors.muted, 1.0)
@@ -80,7 +86,10 @@ class TokenPainter:
         for cell in self._layout.cells(line):
             style = self._style_of(cell.start)
             self._paint_grounds(cell, style, top)
-            self._paint_text(cell, style, top)
+            if style.text is not None and cell.stop - cell.start > 1:
+                self._paint_shared_text(cell, top)
+            else:
+                self._paint_text(cell, style, top)
             if style.is_chip or cell.stop - cell.start > 1:
                 self._paint_outline(cell, top)
             elif cell.x > 0:
@@ -97,18 +106,23 @@ class TokenPainter:
             own = style if token == cell.start else self._style_of(token)
             left, width = cell.part_of(token)
             rect = QRectF(left + 0.5, top + 1.5, width - 1.0, self._fonts.text_height - 3.0)
-            if token == self.selected or token in self.chosen:
+            is_chosen = token == self.selected or token in self.chosen
+            if is_chosen and not own.keeps_background:
                 self._painter.fillRect(rect, self._colors.selection)
             elif own.background is not None:
                 self._painter.fillRect(rect, own.background)
+            if token in self.chosen and own.keeps_background:
+                edge = QRectF(rect.left() - 0.5, rect.top() - 1.5, rect.width() + 1.0, 2.0)
+                self._painter.fillRect(edge, self._colors.accent)
             if own.mark is not Mark.NONE:
                 self._paint_mark(rect, own)
 
     def _paint_mark(self, rect: QRectF, style: CellStyle) -> None:
-        pen = QPen(style.mark_color or self._colors.accent, 1.5, _PEN_STYLES[style.mark])
+        width = style.mark_width
+        pen = QPen(style.mark_color or self._colors.accent, width, _PEN_STYLES[style.mark])
         pen.setCapStyle(Qt.PenCapStyle.FlatCap)
         self._painter.setPen(pen)
-        y, left, right = rect.bottom() - 1.0, rect.left() + 1.0, rect.right() - 1.0
+        y, left, right = rect.bottom() - width * 2 / 3, rect.left() + 1.0, rect.right() - 1.0
         self._painter.drawLine(QPointF(left, y), QPointF(right, y))
         if style.mark is Mark.DOUBLE:
             self._painter.drawLine(QPointF(left, y - 3.0), QPointF(right, y - 3.0))
@@ -124,6 +138,18 @@ class TokenPainter:
             self._painter.setPen(self._colors.muted if faint else text)
             x = left + run.x + (NAME_PADDING if run.kind is PartKind.NAME else 0.0)
             self._fonts.shaped(run.text, run.kind).draw(self._painter, x, baseline)
+
+    def _paint_shared_text(self, cell: Cell, top: float) -> None:
+        """Each token's part of a character in the colour that can be read on its background."""
+        for token in range(cell.start, cell.stop):
+            left, width = cell.part_of(token)
+            self._painter.save()
+            self._painter.setClipRect(
+                QRectF(left, top, width, self._fonts.text_height),
+                Qt.ClipOperation.IntersectClip,
+            )
+            self._paint_text(cell, self._style_of(token), top)
+            self._painter.restore()
 
     def _paint_outline(self, cell: Cell, top: float) -> None:
         height = self._fonts.text_height
@@ -152,6 +178,8 @@ class TokenPainter:
         for token in range(cell.start, cell.stop):
             if self._layout.begins_in(token, cell):
                 text = str(self._layout.ids[token])
+                if self._number_of is not None:
+                    text = self._number_of(token)
                 x = cell.part_of(token)[0] + 1.0
                 shaped = self._fonts.shaped(text, PartKind.BYTES)
                 shaped.draw(self._painter, x, top + self._fonts.id_baseline)

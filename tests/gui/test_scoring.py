@@ -14,6 +14,7 @@ from logitscope.distribution import log_softmax
 from logitscope.gui.engine import Engine
 from logitscope.gui.scoring import Scorer
 from logitscope.gui.session import Session
+from logitscope.gui.subjects import OpenedText
 
 MODEL = "fake:vocab=400,seed=5,context=64"
 
@@ -124,3 +125,74 @@ def test_another_model_forgets_the_numbers(qtbot: QtBot, session: Session, score
         lambda: complete(session, scorer) and not np.array_equal(scorer.table.loss[1:], before[1:]),
         timeout=20_000,
     )
+
+
+def test_a_long_text_is_scored_in_windows(qtbot: QtBot, session: Session) -> None:
+    """Every token once, with at least half a window before it, and BOS in front of each window."""
+    subject = OpenedText(session)
+    scorer = Scorer(session, subject)
+    scored = np.zeros(400, dtype=int)
+    put = scorer.table.put
+    scorer.table.put = (
+        lambda at, n: (  # type: ignore[method-assign]
+            scored.__setitem__(slice(at, at + len(n.rank)), scored[at : at + len(n.rank)] + 1),
+            put(at, n),
+        )[1]
+    )
+    subject.set_text("The sky is blue and the sea is grey. " * 9, "sample")
+    scorer.set_active(True)
+    ids = done(qtbot, scorer, subject)
+    assert len(ids) > 128
+    assert (scorer.window_size, scorer.stride) == (64, 32)
+    assert (scored[1 : len(ids)] == 1).all()
+    backend = load_fake(MODEL, LoadOptions())
+    for p in (1, 63, 64, 65, 95, 96, len(ids) - 1):
+        # The window that ends last before 32 * k + 64 > p begins at 32 * k.
+        begin = 0 if p < 64 else (p - 64) // 32 * 32 + 32
+        read = ids[begin:p] if begin == 0 else (ids[0], *ids[begin + 1 : p])
+        assert begin == 0 or len(read) >= 32
+        assert scorer.context_of(p) == read
+        loss = -log_softmax(backend.next_logits(read))[ids[p]]
+        assert scorer.table.loss[p] == pytest.approx(loss, abs=1e-6)
+    backend.close()
+
+
+def test_other_windows_score_again(qtbot: QtBot, session: Session) -> None:
+    subject = OpenedText(session)
+    scorer = Scorer(session, subject)
+    subject.set_text("The sky is blue and the sea is grey. " * 3, "sample")
+    scorer.set_active(True)
+    ids = done(qtbot, scorer, subject)
+    scorer.set_windows(16, 4)
+    assert scorer.table.known == 0
+    done(qtbot, scorer, subject)
+    backend = load_fake(MODEL, LoadOptions())
+    p = 40
+    begin = (p - 16) // 4 * 4 + 4
+    row = backend.next_logits((ids[0], *ids[begin + 1 : p]))
+    assert scorer.table.loss[p] == pytest.approx(-log_softmax(row)[ids[p]], abs=1e-6)
+    backend.close()
+
+
+def test_a_score_of_another_is_let_through(qtbot: QtBot, session: Session, scorer: Scorer) -> None:
+    """Inserting a text asks for a score of its own, which ours must not replace."""
+    session.set_prompt("The sky is blue.")
+    qtbot.waitUntil(lambda: complete(session, scorer))
+    scorer.table.forget()
+    scorer.resume()
+    session.insert_text(" It is")
+    qtbot.waitUntil(lambda: bool(session.document.path) and complete(session, scorer))
+    np.testing.assert_allclose(scorer.table.loss, fresh_losses(session.ids), atol=1e-6)
+
+
+def done(qtbot: QtBot, scorer: Scorer, subject: OpenedText) -> tuple[int, ...]:
+    table = scorer.table
+    qtbot.waitUntil(
+        lambda: (
+            len(table) == len(subject.ids) > 1
+            and table.first_unknown == len(table)
+            and not scorer.is_scoring
+        ),
+        timeout=20_000,
+    )
+    return tuple(subject.ids)

@@ -1,0 +1,47 @@
+"""Columns and rolling means of a series, against loops over their definition."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from logitscope.envelope import envelope, rolling_mean
+
+SERIES = st.lists(st.one_of(st.just(math.nan), st.floats(-100, 100)), max_size=60)
+
+
+@given(SERIES, st.integers(1, 20), st.data())
+def test_columns_hold_the_extremes(series: list[float], columns: int, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(series)))
+    stop = data.draw(st.integers(start, len(series)))
+    made = envelope(np.array(series), start, stop, columns)
+    known = [v for v in series[start:stop] if not math.isnan(v)]
+    assert len(made.x) == min(columns, stop - start)
+    assert sorted(made.x.tolist()) == made.x.tolist()
+    if known:
+        assert np.nanmin(made.low) == min(known)
+        assert np.nanmax(made.high) == max(known)
+    else:
+        assert np.isnan(made.low).all() and np.isnan(made.high).all()
+
+
+def test_few_values_are_their_own_columns() -> None:
+    made = envelope(np.array([9.0, 1.0, np.nan, 4.0]), 1, 4, 100)
+    assert made.x.tolist() == [1.0, 2.0, 3.0]
+    np.testing.assert_array_equal(made.low, [1.0, np.nan, 4.0])
+    np.testing.assert_array_equal(made.high, made.low)
+
+
+@given(SERIES, st.integers(1, 15))
+def test_rolling_mean(series: list[float], width: int) -> None:
+    means = rolling_mean(np.array(series), width)
+    for i, mean in enumerate(means):
+        begin = max(0, i - width // 2)
+        known = [v for v in series[begin : begin + width] if not math.isnan(v)]
+        if known:
+            assert math.isclose(mean, sum(known) / len(known), rel_tol=1e-9, abs_tol=1e-9)
+        else:
+            assert math.isnan(mean)
