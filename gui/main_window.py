@@ -28,6 +28,7 @@ from logitscope.gui.session import Session
 from logitscope.gui.settings import THEME, ZOOM, Settings
 from logitscope.gui.widgets.card import Card, CardTitle, PanelDock
 from logitscope.gui.widgets.drop_overlay import DropOverlay
+from logitscope.gui.widgets.insets import inset_numbers
 from logitscope.gui.widgets.toast import Toast
 from logitscope.gui.words import translated
 
@@ -73,11 +74,15 @@ class MainWindow(QMainWindow):
 
     def _build_panels(self) -> None:
         self.setDockNestingEnabled(True)
+        # The columns reach to the bottom: what is below the text is about the text.
+        self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
+        self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
         self.setContentsMargins(theme.GRID, 0, theme.GRID, theme.GRID)
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         for spec in PANELS:
             panel = spec.build(self.session)
             spec.bind(panel, self.settings)
+            inset_numbers(panel)
             self.panels[spec.id] = panel
             title = translated("Panels", spec.title)
             if spec.place is Place.CENTRE:
@@ -184,6 +189,7 @@ class MainWindow(QMainWindow):
 
     def _open_dialog(self, dialog: QDialog) -> None:
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        inset_numbers(dialog)
         dialog.open()
 
     # -- commands ---------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from logitscope.gui.message import Action, Message, Severity
 from logitscope.gui.notify import Messages
 from logitscope.gui.session import Session
 from logitscope.gui.settings import OPEN_LAST, Settings, exists
+from logitscope.gui.widgets.insets import inset_numbers
 
 
 class Opener(QObject):
@@ -124,6 +125,7 @@ class Opener(QObject):
         dialog = OpenModelDialog(self._settings, self.background, path, self._window)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.wanted.connect(self.open)
+        inset_numbers(dialog)
         dialog.open()
 
     def show_library(self) -> None:
