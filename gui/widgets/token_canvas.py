@@ -81,15 +81,21 @@ class TokenCanvas(QAbstractScrollArea):
             self._vocabulary = vocabulary
             self._layout.set_vocabulary(vocabulary)
         self._ids = ids if vocabulary is not None else ()
-        self._chosen = range(0)
-        self._hovered = None
-        if self._selected is not None and self._selected >= len(self._ids):
-            self._selected = None
         same = _common_prefix(self._layout.ids, self._ids)
+        self._forget_from(min(same, len(self._ids)))
         if same < len(self._layout):
             self._hold_place()
             self._layout.truncate(same)
         self._fill()
+
+    def _forget_from(self, token: int) -> None:
+        """Forget what was chosen or pointed at among tokens that are others now."""
+        if self._chosen.stop > token:
+            self._chosen = range(0)
+        if self._hovered is not None and self._hovered >= token:
+            self._hovered = None
+        if self._selected is not None and self._selected >= len(self._ids):
+            self._selected = None
 
     def append(self, token_id: int) -> None:
         """Put one token behind the last."""

@@ -377,6 +377,28 @@ def test_a_click_looks_at_a_position_and_the_session_moves_the_view(
     assert sky.view.selected_position is None
 
 
+def test_a_range_chosen_for_copying_survives_the_row_of_its_first_token(
+    qtbot: QtBot, session: Session, sky: TextPanel
+) -> None:
+    run(qtbot, sky, session, 4)
+    viewport, first, last = sky.view.viewport(), sky.view.rect_of(1), sky.view.rect_of(3)
+    qtbot.mousePress(viewport, Qt.MouseButton.LeftButton, pos=first.center())
+    qtbot.mouseMove(viewport, last.center())
+    qtbot.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=last.center())
+    settle(qtbot, session)
+    assert sky.view.chosen == range(1, 4)
+    qtbot.keyClick(sky.view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    copied = QApplication.clipboard().text()
+    assert copied
+    assert "The sky is".startswith(copied)
+    assert reference_ids(copied) == list(session.ids[:4])
+    session.rewind_to(len(session.ids) - 1)
+    assert sky.view.chosen == range(1, 4)
+    session.set_prompt("Other")
+    settle(qtbot, session)
+    assert not sky.view.chosen
+
+
 def test_the_first_token_has_no_distribution_so_the_next_is_selected(
     qtbot: QtBot, session: Session, sky: TextPanel
 ) -> None:

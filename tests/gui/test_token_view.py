@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QContextMenuEvent, QGuiApplication, QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
-from logitscope.gui import theme
+from logitscope.gui import colors, theme
 from logitscope.gui.widgets.token_painter import CellStyle, Mark
 from logitscope.gui.widgets.token_tooltip import tooltip
 from logitscope.gui.widgets.token_view import TokenView
@@ -129,6 +129,13 @@ def test_marked_tokens_have_their_colour_and_others_the_page(
     theme.set_mode(theme.Mode.LIGHT)
 
 
+@pytest.mark.parametrize("palette", [colors.LIGHT, colors.DARK])
+@pytest.mark.parametrize("tint", ["page", "generated_tint", "forced_tint", "selection"])
+def test_text_and_marks_are_readable_on_every_tint(palette: colors.Palette, tint: str) -> None:
+    for text in (palette.text, palette.muted):
+        assert colors.contrast(text, getattr(palette, tint)) >= colors.MINIMUM_CONTRAST
+
+
 @pytest.mark.parametrize("mark", [mark for mark in Mark if mark is not Mark.NONE])
 def test_a_second_mark_is_seen_without_colour(sky: TokenView, mark: Mark) -> None:
     plain = picture(sky, 2)
@@ -151,8 +158,8 @@ def test_the_selected_token_and_the_end_are_marked(sky: TokenView) -> None:
     sky.set_selected_position(None)
     end = sky.rect_of(len(sky.ids))
     row = picture(sky, 1)
-    colors = {row.pixelColor(end.left() + x, end.center().y()).name() for x in range(1, 6)}
-    assert theme.palette().accent.name() in colors
+    names = {row.pixelColor(end.left() + x, end.center().y()).name() for x in range(1, 6)}
+    assert theme.palette().accent.name() in names
 
 
 def test_ids_take_a_line_of_their_own(sky: TokenView) -> None:
