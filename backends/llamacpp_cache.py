@@ -219,6 +219,8 @@ class KvCache:
         """Take out what a failed decode may have written, and raise."""
         self._cut(sequence, sequence.length)
         if status == _ABORTED:
+            # What llama.cpp says about a stop must not pass for the reason of a later failure.
+            LOG.clear()
             watch.check()
             raise Cancelled
         reason = LOG.reason() or f"llama_decode returned {status}"

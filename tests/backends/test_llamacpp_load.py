@@ -390,3 +390,23 @@ def test_threads_are_the_cores_one_may_use(header: GgufHeader) -> None:
     psutil = importlib.import_module("psutil")
     assert 1 <= plan(header).threads <= psutil.cpu_count()
     assert plan(header, threads=3).threads == 3
+
+
+def test_a_split_model_loads_as_one(
+    tiny_hf: Path, tiny_gguf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gguf = importlib.import_module("gguf")
+    whole = gguf.GGUFWriter
+    monkeypatch.setattr(
+        gguf, "GGUFWriter", lambda path, arch: whole(path, arch, split_max_tensors=9)
+    )
+    importlib.import_module("tiny_models").convert_to_gguf(tiny_hf, tmp_path / "parts.gguf")
+    parts = sorted(tmp_path.glob("parts-*.gguf"))
+    assert len(parts) > 1
+    backend, single = load(parts[0]), load(tiny_gguf)
+    assert backend.info.parameters == single.info.parameters
+    assert (backend.next_logits([5, 6, 7]) == single.next_logits([5, 6, 7])).all()
+    backend.close()
+    single.close()
+    with pytest.raises(ModelFileError, match=r"later part.*00001-of"):
+        load(parts[1])
