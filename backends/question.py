@@ -19,10 +19,11 @@ from logitscope.backends.messages import (
     Loaded,
     PromptText,
     Reply,
+    Tokenized,
 )
 from logitscope.vocabulary import Vocabulary
 
-T = TypeVar("T", Loaded, Evaluated)
+T = TypeVar("T", Loaded, Evaluated, Tokenized)
 
 POLL_SECONDS = 0.2
 """A wait without an end cannot be interrupted by Ctrl-C on Windows."""
@@ -57,10 +58,10 @@ def ask_next(
     replies: queue.SimpleQueue[Reply] = queue.SimpleQueue()
     client = ModelClient(replies.put)
     try:
-        loaded = _wait(replies, client.load(model, backend, options), Loaded)
+        loaded = wait_for(replies, client.load(model, backend, options), Loaded)
         messages = (ChatMessage("user", prompt),)
         text = PromptText(messages, chat=chat, add_special=add_special, parse_special=chat)
-        evaluated = _wait(replies, client.evaluate(text), Evaluated)
+        evaluated = wait_for(replies, client.evaluate(text), Evaluated)
         row = client.row(evaluated.row)
         if row is None:
             raise BackendError("The answer of the model was lost: ask again")
@@ -70,19 +71,31 @@ def ask_next(
         client.close()
 
 
-def _wait(replies: queue.SimpleQueue[Reply], number: int, expected: type[T]) -> T:
+class ModelDied(BackendError):
+    """The model process is gone; asking it again is of no use."""
+
+
+def next_reply(replies: queue.SimpleQueue[Reply], number: int) -> Reply:
+    """The next reply to a request. Raises BackendError where it failed, ModelDied."""
     while True:
         try:
             reply = replies.get(timeout=POLL_SECONDS)
         except queue.Empty:
             continue
         if isinstance(reply, Died):
-            raise BackendError(reply.sentence, reply.detail)
+            raise ModelDied(reply.sentence, reply.detail)
         if reply.number != number:
             continue
-        if isinstance(reply, expected):
-            return reply
         if isinstance(reply, Failed):
             raise BackendError(reply.sentence, reply.detail)
+        return reply
+
+
+def wait_for(replies: queue.SimpleQueue[Reply], number: int, expected: type[T]) -> T:
+    """The closing reply of a request. Raises BackendError as ``next_reply``."""
+    while True:
+        reply = next_reply(replies, number)
+        if isinstance(reply, expected):
+            return reply
         if isinstance(reply, Finished):
             raise BackendError("The model stopped before it had answered: ask again")

@@ -21,11 +21,22 @@ import typer
 from typer.core import TyperGroup
 
 from logitscope.backends.base import BackendError, LoadOptions, ModelFileError
+from logitscope.cli_options import (
+    FAILED,
+    INTERRUPTED,
+    BackendOption,
+    ContextOption,
+    DeviceOption,
+    JsonOption,
+    LayersOption,
+    ModelArgument,
+    ThreadsOption,
+    complain,
+    find_model,
+)
+from logitscope.cli_score import score
 from logitscope.sampler_settings import SamplerSettings
 
-FAILED = 1
-INTERRUPTED = 130
-PACKAGED_NAME = "gemma"
 SHOW_TRACEBACK = "LOGITSCOPE_TRACEBACK"
 """Environment variable for reports of bugs."""
 
@@ -49,30 +60,6 @@ app = typer.Typer(
     epilog="logitscope [MODEL] is short for logitscope open [MODEL].",
 )
 
-ModelArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="MODEL",
-        help="A GGUF file, a Hugging Face folder, or a name that `logitscope models` lists.",
-    ),
-]
-BackendOption = Annotated[
-    str,
-    typer.Option(help="llamacpp, hf or another installed one; chosen by the files if not given."),
-]
-ContextOption = Annotated[
-    int | None, typer.Option("--context", "-c", min=1, help="Tokens the model shall hold.")
-]
-ThreadsOption = Annotated[
-    int | None, typer.Option(min=1, help="Processor threads; physical cores if not given.")
-]
-LayersOption = Annotated[
-    int | None,
-    typer.Option(min=0, help="llama.cpp: blocks on the GPU; as many as fit if not given."),
-]
-DeviceOption = Annotated[str | None, typer.Option(help="PyTorch: cuda, mps or cpu.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
 
 def main() -> int:
     """Run the command line; ends with SystemExit."""
@@ -92,19 +79,14 @@ def _failures() -> Iterator[None]:
     try:
         yield
     except BackendError as error:
-        sys.exit(_complain(str(error), FAILED))
+        sys.exit(complain(str(error), FAILED))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except Exception as error:
         if os.environ.get(SHOW_TRACEBACK):
             raise
         bug = f"unexpected {type(error).__name__} ({error}): set {SHOW_TRACEBACK}=1 and report it"
-        sys.exit(_complain(bug, FAILED))
-
-
-def _complain(sentence: str, code: int) -> int:
-    typer.echo(f"logitscope: {sentence}", err=True)
-    return code
+        sys.exit(complain(bug, FAILED))
 
 
 def _print_version(wanted: bool) -> None:
@@ -194,6 +176,9 @@ def next_token(
         typer.echo(line)
 
 
+app.command()(score)
+
+
 @app.command()
 def info(
     model: ModelArgument,
@@ -249,29 +234,6 @@ def models(as_json: JsonOption = False) -> None:
         return
     for entry in entries:
         typer.echo(f"{entry.title}\t{entry.source}\t{_megabytes(entry.bytes)}\t{entry.path}")
-
-
-def find_model(model: str) -> str:
-    """The absolute path that MODEL means: a file, a folder, or a name of the library.
-
-    Raises ModelFileError where it is none of them; puts the packaged model together if needed.
-    """
-    if model.startswith("fake:"):
-        return model
-    path = Path(model).expanduser().absolute()
-    if path.exists() or path.is_symlink():
-        return str(path)
-    from logitscope.backends.library import find_models
-    from logitscope.backends.packaged import assemble
-
-    for entry in find_models():
-        alias = PACKAGED_NAME if entry.source == "packaged" else entry.title
-        if model.casefold() in {alias.casefold(), entry.title.casefold()}:
-            return str(entry.path if entry.ready else assemble())
-    raise ModelFileError(
-        f"{model}: there is no such file or folder, and `logitscope models` lists no such name: "
-        "check the path"
-    )
 
 
 def _is_ours(error: ImportError) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from logitscope.columns import aligned
 from logitscope.display import hex_of, token_label
 from logitscope.distribution import Distribution
 from logitscope.sampling import SamplerSettings, shape
@@ -98,7 +99,7 @@ def build_table(
 
 def table_lines(table: NextTable) -> Iterator[str]:
     """The table as lines of text, columns aligned for a terminal."""
-    yield from _aligned(
+    yield from aligned(
         [
             ("rank", "id", "token", "bytes", "logit", "raw", "shaped"),
             *(_cells(token) for token in table.tokens),
@@ -111,7 +112,8 @@ def table_lines(table: NextTable) -> Iterator[str]:
                 _percent(table.other_probability),
                 _percent(table.other_shaped_probability),
             ),
-        ]
+        ],
+        left={2, 3},
     )
     yield f"entropy {table.entropy:.4f} nats"
     yield f"{table.kept:,} of {table.n_vocab:,} tokens can be drawn"
@@ -131,16 +133,3 @@ def _cells(token: TokenLine) -> tuple[str, ...]:
 
 def _percent(probability: float) -> str:
     return f"{probability:.4%}"
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
-    # Wide characters (CJK, emoji) take two cells of a terminal; rich knows which.
-    from rich.cells import cell_len
-
-    widths = [max(cell_len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        cells = []
-        for column, (text, width) in enumerate(zip(row, widths, strict=True)):
-            gap = " " * (width - cell_len(text))
-            cells.append(text + gap if column in {2, 3} else gap + text)
-        yield "  ".join(cells).rstrip()

@@ -113,7 +113,12 @@ def jsonl_fields(path: Path) -> tuple[str, ...]:
 
     Raises TextFileError as ``read_text``, and for a first line that is no record.
     """
-    for _, record in _records(read_text(path).text, path.name):
+    return jsonl_field_names(read_text(path), path.name)
+
+
+def jsonl_field_names(file: TextFile, name: str) -> tuple[str, ...]:
+    """``jsonl_fields`` of a text that has been read."""
+    for _, record in _records(file.text, name):
         return _text_fields(record)
     return ()
 

@@ -1,0 +1,69 @@
+"""A model that reads whole texts, in its own process, for callers that can wait."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+
+from logitscope.backends.base import BackendError, LoadOptions, ModelInfo
+from logitscope.backends.client import ModelClient
+from logitscope.backends.messages import Ending, Finished, Loaded, Reply, Scored, Tokenized
+from logitscope.backends.question import next_reply, wait_for
+from logitscope.vocabulary import Vocabulary
+
+
+class ScoringModel:
+    """A loaded model; leaving its ``with`` block ends the process, whatever it does.
+
+    Every method raises BackendError with the sentence of what failed.
+    """
+
+    def __init__(self, model: str, backend: str = "", options: LoadOptions | None = None) -> None:
+        self._replies: queue.SimpleQueue[Reply] = queue.SimpleQueue()
+        self._client = ModelClient(self._replies.put)
+        try:
+            number = self._client.load(model, backend, options)
+            self._loaded = wait_for(self._replies, number, Loaded)
+        except BaseException:
+            self._client.close()
+            raise
+
+    def __enter__(self) -> ScoringModel:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._client.close()
+
+    @property
+    def info(self) -> ModelInfo:
+        return self._loaded.info
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return self._loaded.vocabulary
+
+    def tokenize(self, text: str, *, add_special: bool) -> tuple[int, ...]:
+        """Ids of a text; special tokens written in it are read as text."""
+        number = self._client.tokenize(text, add_special=add_special)
+        return wait_for(self._replies, number, Tokenized).ids
+
+    def score(self, ids: Sequence[int], start: int, stop: int) -> Iterator[Scored]:
+        """Numbers of tokens ``start <= p < stop`` of ``ids`` in order, chunk by chunk.
+
+        A caller that stops early cancels the rest.
+        """
+        number = self._client.score(ids, start, stop)
+        try:
+            while not isinstance(reply := next_reply(self._replies, number), Finished):
+                if isinstance(reply, Scored):
+                    yield reply
+            if reply.ending is not Ending.DONE:
+                raise BackendError("The model stopped before it had read the text: try again")
+        finally:
+            self._client.cancel(number)

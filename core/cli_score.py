@@ -1,0 +1,293 @@
+"""``logitscope score``: per-token loss of text files, as averages or token by token."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field, fields
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from logitscope.backends.base import BackendError, LoadOptions
+from logitscope.cli_options import (
+    FAILED,
+    INTERRUPTED,
+    BackendOption,
+    ContextOption,
+    DeviceOption,
+    LayersOption,
+    ModelArgument,
+    ThreadsOption,
+    complain,
+    find_model,
+)
+from logitscope.losses import LossTable
+from logitscope.progress_bar import spinner, token_bar
+from logitscope.record_output import (
+    CsvWriter,
+    JsonlWriter,
+    OutputFormat,
+    ParquetWriter,
+    Record,
+    RecordWriter,
+    TableWriter,
+)
+from logitscope.score_report import (
+    SCORE_FIELDS,
+    TOKEN_FIELDS,
+    file_score,
+    score_lines,
+    token_lines,
+    token_records,
+)
+from logitscope.scoring_passes import scoring_passes
+from logitscope.surprisal import TokenNumbers
+from logitscope.textfile import (
+    TextFile,
+    TextFileError,
+    TextRecords,
+    decode_text,
+    jsonl_field,
+    jsonl_field_names,
+    read_text,
+)
+
+if TYPE_CHECKING:
+    from logitscope.backends.scoring import ScoringModel
+
+STANDARD_INPUT = "-"
+LEAST_WINDOW = 2
+
+
+@dataclass(slots=True)
+class _Scores:
+    """One file: its texts as ids, and their numbers as far as they are known."""
+
+    name: str
+    texts: list[tuple[int, ...]] = field(default_factory=list)
+    table: LossTable = field(default_factory=LossTable)
+
+    @property
+    def scorable(self) -> int:
+        """Tokens that can have a loss: all but the first of each text."""
+        return sum(max(len(ids) - 1, 0) for ids in self.texts)
+
+
+def score(
+    model: ModelArgument,
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help='Text files; "-" is standard input.')
+    ],
+    *,
+    window: Annotated[
+        int | None,
+        typer.Option(min=LEAST_WINDOW, help="Tokens read at once; the context if not given."),
+    ] = None,
+    stride: Annotated[
+        int | None,
+        typer.Option(min=1, help="Tokens from window to window; half a window if not given."),
+    ] = None,
+    tokens: Annotated[
+        bool, typer.Option("--tokens", help="All numbers of every token, not the averages.")
+    ] = False,
+    output: Annotated[
+        OutputFormat, typer.Option("--format", help="How to print; parquet needs pyarrow.")
+    ] = OutputFormat.TABLE,
+    html: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Write one file's text as a heatmap.")
+    ] = None,
+    bos: Annotated[
+        bool, typer.Option(help="Put in front what the model's tokenizer puts in front.")
+    ] = True,
+    text_field: Annotated[
+        str, typer.Option("--field", help="The field of .jsonl files that holds the text.")
+    ] = "",
+    backend: BackendOption = "",
+    context: ContextOption = None,
+    threads: ThreadsOption = None,
+    gpu_layers: LayersOption = None,
+    device: DeviceOption = None,
+) -> None:
+    """Print how well MODEL predicts text files: loss, perplexity, bits per byte, ranks.
+
+    Ctrl-C stops and prints what is done.
+    """
+    from logitscope.backends.scoring import ScoringModel
+
+    if html is not None and len(files) > 1:
+        raise typer.BadParameter("--html makes one heatmap: give one file")
+    if window is not None:
+        _check_stride(stride, window)
+    _check_format(output)
+    options = LoadOptions(context or window, threads, gpu_layers, device=device)
+    path = find_model(model)
+    with spinner(f"loading {model}"):
+        opened = ScoringModel(path, backend, options)
+    with opened:
+        run = _Run(opened, _window_size(window, opened), stride, _Report(opened, output, tokens))
+        for file in files:
+            if not run.add(file, text_field, bos=bos, html=html):
+                break
+        run.report.close()
+    raise typer.Exit(run.code)
+
+
+class _Report:
+    """What is printed: averages when all is done, or tokens after each file."""
+
+    def __init__(self, opened: ScoringModel, output: OutputFormat, tokens: bool) -> None:
+        self._vocabulary = opened.vocabulary
+        self._tokens = tokens
+        self._averages: list[Record] = []
+        self._writer = _writer(output, tokens)
+
+    def add(self, scores: _Scores) -> None:
+        if self._tokens:
+            self._writer.write(token_records(scores.name, scores.table, self._vocabulary))
+        else:
+            averages = file_score(scores.name, scores.table, scores.texts, self._vocabulary)
+            self._averages.append(averages.record())
+
+    def close(self) -> None:
+        self._writer.write(self._averages)
+        self._writer.close()
+
+
+class _Run:
+    """Scores one file after the other; ``code`` is the exit code so far."""
+
+    def __init__(
+        self, opened: ScoringModel, window: int, stride: int | None, report: _Report
+    ) -> None:
+        _check_stride(stride, window)
+        self._opened = opened
+        self._window = window
+        self._stride = stride
+        self.report = report
+        self.code = 0
+
+    def add(self, file: str, text_field: str, *, bos: bool, html: Path | None) -> bool:
+        """Score a file and report it; False where no other one can follow."""
+        from logitscope.backends.question import ModelDied
+
+        scores = _Scores("standard input" if file == STANDARD_INPUT else file)
+        goes_on = True
+        try:
+            self._read(scores, file, text_field, bos)
+            self._score(scores)
+        except TextFileError as error:
+            self.code = complain(str(error), FAILED)
+        except BackendError as error:
+            self.code = complain(f"{scores.name}: {error}", FAILED)
+            goes_on = not isinstance(error, ModelDied)
+        except KeyboardInterrupt:
+            self.code, goes_on = INTERRUPTED, False
+        if scores.texts:
+            self._tell_gaps(scores)
+            self.report.add(scores)
+            if html is not None:
+                self._write_html(scores, html)
+        return goes_on
+
+    def _read(self, scores: _Scores, file: str, text_field: str, bos: bool) -> None:
+        found = _texts_of(file, scores.name, text_field)
+        if found.note:
+            typer.echo(f"logitscope: {found.note}", err=True)
+        texts = found.texts if isinstance(found, TextRecords) else (found.text,)
+        ids = [self._opened.tokenize(text, add_special=bos) for text in texts]
+        scores.table.follow([token_id for text in ids for token_id in text])
+        scores.texts = ids
+
+    def _score(self, scores: _Scores) -> None:
+        bos = self._opened.vocabulary.bos
+        with token_bar(scores.name, scores.scorable) as advance:
+            for each in scoring_passes(scores.texts, self._window, self._stride, bos):
+                shift = each.position - each.start
+                for reply in self._opened.score(each.ids, each.start, len(each.ids)):
+                    values = {f.name: getattr(reply, f.name) for f in fields(TokenNumbers)}
+                    scores.table.put(shift + reply.start, TokenNumbers(**values))
+                    advance(len(reply.rank))
+
+    def _tell_gaps(self, scores: _Scores) -> None:
+        known, all_of_them = scores.table.known, scores.scorable
+        if known < all_of_them:
+            said = f"{known:,} of {all_of_them:,} tokens are scored"
+            typer.echo(f"logitscope: {scores.name}: {said}", err=True)
+        elif all_of_them == 0:
+            said = "no token can be scored, for nothing stands before one"
+            typer.echo(f"logitscope: {scores.name}: {said}", err=True)
+
+    def _write_html(self, scores: _Scores, html: Path) -> None:
+        from logitscope.loss_html import loss_html
+
+        page = loss_html(self._opened.vocabulary, scores.table, scores.name)
+        try:
+            html.write_text(page, encoding="utf-8")
+        except OSError as error:
+            reason = error.strerror or str(error)
+            self.code = self.code or complain(
+                f"{html} cannot be written ({reason}): choose another place", FAILED
+            )
+
+
+def _texts_of(file: str, name: str, text_field: str) -> TextFile | TextRecords:
+    """The text of a file, or the chosen field of its records. Raises TextFileError."""
+    from_input = file == STANDARD_INPUT
+    found = decode_text(sys.stdin.buffer.read(), name) if from_input else read_text(Path(file))
+    if text_field and (from_input or _is_jsonl(file)):
+        return jsonl_field(found, text_field, name)
+    if not from_input and _is_jsonl(file):
+        there = ", ".join(jsonl_field_names(found, name)) or "none"
+        raise TextFileError(f"{name} holds records: choose a field with --field (here: {there})")
+    return found
+
+
+def _is_jsonl(file: str) -> bool:
+    return Path(file).suffix.lower() in {".jsonl", ".ndjson"}
+
+
+def _window_size(window: int | None, opened: ScoringModel) -> int:
+    """The window that was asked for, or all that the model holds. Raises BackendError."""
+    most = opened.info.context_length
+    if most < LEAST_WINDOW:
+        raise BackendError(
+            "The model holds one token only, and scoring needs a token before each: load it with a "
+            "--context of at least 2"
+        )
+    if window is not None and window > most:
+        raise BackendError(
+            f"The window of {window:,} tokens is longer than the {most:,} that the model holds: "
+            f"choose a --window of at most {most}"
+        )
+    return window or most
+
+
+def _check_stride(stride: int | None, window: int) -> None:
+    if stride is not None and stride > window // 2:
+        raise typer.BadParameter(
+            f"--stride {stride} is more than half of the window of {window} tokens, so that some "
+            "tokens would be scored with next to nothing before them"
+        )
+
+
+def _check_format(output: OutputFormat) -> None:
+    if output is not OutputFormat.PARQUET:
+        return
+    if find_spec("pyarrow") is None:
+        raise BackendError("Parquet needs the package pyarrow: pip install 'logitscope[parquet]'")
+    if sys.stdout.isatty():
+        raise typer.BadParameter("Parquet is no text: send it to a file with > FILE")
+
+
+def _writer(output: OutputFormat, tokens: bool) -> RecordWriter:
+    names = TOKEN_FIELDS if tokens else SCORE_FIELDS
+    match output:
+        case OutputFormat.CSV:
+            return CsvWriter(sys.stdout, list(names))
+        case OutputFormat.JSONL:
+            return JsonlWriter(sys.stdout)
+        case OutputFormat.PARQUET:
+            return ParquetWriter(sys.stdout.buffer, names)
+    return TableWriter(sys.stdout, token_lines if tokens else score_lines)
