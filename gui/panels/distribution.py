@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSpinBox, QTabWidget, QVBoxLayout, QWidget
 from superqt import QElidingLabel
@@ -10,7 +10,6 @@ from superqt.utils import QSignalThrottler
 
 from logitscope.distribution import Distribution, effective_choices
 from logitscope.gui import theme
-from logitscope.gui.export import Exporter, attach_menu
 from logitscope.gui.notices import Notice
 from logitscope.gui.panels.distribution_bars import BAR_LIMITS, BarsTab
 from logitscope.gui.panels.distribution_compare import CompareTab
@@ -41,9 +40,6 @@ class DistributionPanel(QWidget):
         "The last row holds every other token of the vocabulary, so that everything adds up to 1. "
         "Double-click a token, or press Enter, to put it into the text.",
     )
-
-    bar_count_changed = Signal(int)
-    """The person chose another number of bars."""
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -94,7 +90,7 @@ class DistributionPanel(QWidget):
         self.count_box.setValue(self.bars.bar_count)
         self.count_box.setToolTip(self.tr("How many of the likeliest tokens have a bar"))
         self.count_box.setAccessibleName(self.tr("Number of bars"))
-        self.count_box.valueChanged.connect(self._count_chosen)
+        self.count_box.valueChanged.connect(self.bars.set_bar_count)
         self.scale_box = QComboBox()
         for scale, name in (
             (Scale.LINEAR, self.tr("Linear")),
@@ -128,29 +124,13 @@ class DistributionPanel(QWidget):
         self.list.wants_force.connect(self.force)
         self.bars.view.current_changed.connect(self.look_at)
         self.list.looked_at.connect(self.look_at)
-        attach_menu(
-            self.bars.view,
-            Exporter(session, self.bars.view, self.bars.exported, "next-token"),
-        )
 
     # -- choosing what is seen --------------------------------------------------------------
-
-    @property
-    def bar_count(self) -> int:
-        return self.bars.bar_count
-
-    def set_bar_count(self, count: int) -> None:
-        """Show this many bars, as far as the limits allow."""
-        self.count_box.setValue(count)
 
     def look_at(self, token_id: int) -> None:
         """Make a token the one that the tabs speak of."""
         self.bars.view.set_current(token_id)
         self.how.set_token(token_id)
-
-    def _count_chosen(self, count: int) -> None:
-        self.bars.set_bar_count(count)
-        self.bar_count_changed.emit(count)
 
     def _scale_chosen(self) -> None:
         self.bars.view.set_scale(Scale(self.scale_box.currentData()))

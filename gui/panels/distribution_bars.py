@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from logitscope.distribution import Distribution
 from logitscope.gui.export import Cell, Table
+from logitscope.gui.export_menu import ExportMenu
 from logitscope.gui.panels.step_words import (
     Labels,
     actual_token,
@@ -42,6 +43,7 @@ class BarsTab(QWidget):
         self.view.tooltip_of = self._tooltip
         self.view.spoken_row_of = self._spoken_row
         self.view.activated.connect(self.wants_force)
+        self.menu = ExportMenu(session, self.view, "next-token", lambda: self._exported)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.view)
@@ -119,7 +121,7 @@ class BarsTab(QWidget):
             note = self.tr("{count} removed").format(count=numbers.count(rest.removed_count))
         return Tail(self.tr("every other token"), rest.count, rest.raw, rest.shaped, note)
 
-    def exported(self) -> Table:
+    def _exported(self) -> Table:
         """The rows and the rest, with their exact values."""
         titles = ("rank", "token", "id", "logit", "raw", "shaped", "removed_by")
         rows: list[tuple[Cell, ...]] = [

@@ -18,6 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from logitscope.gui.export import Table
+from logitscope.gui.export_menu import ExportMenu
 from logitscope.gui.panels.step_words import Labels
 from logitscope.gui.session import Session
 from logitscope.gui.shown import ShownRow
@@ -64,6 +66,7 @@ class CompareTab(QWidget):
         titles = (self.tr("token"), self.tr("pinned"), self.tr("now"), self.tr("change"))
         self.model = TableModel((*titles, self.tr("factor")), self)
         self.table = self._table_view()
+        self.menu = ExportMenu(session, self.table, "comparison", lambda: self._exported)
         self._lay_out()
 
     def _table_view(self) -> QTableView:
@@ -142,6 +145,15 @@ class CompareTab(QWidget):
         self.summary.setText(self._summary_of(pinned, found))
         self.model.set_rows(self._rows_of(found))
         self.table.setVisible(True)
+
+    def _exported(self) -> Table:
+        found = self._comparison
+        titles = ("token", "id", "pinned", "now")
+        if found is None:
+            return Table("movers", titles, ())
+        ids = found.movers.tolist()
+        columns = ([self._labels(i) for i in ids], ids, found.before.tolist(), found.after.tolist())
+        return Table("movers", titles, tuple(zip(*columns, strict=True)))
 
     def _summary_of(self, pinned: Pinned, found: Comparison) -> str:
         lines = (

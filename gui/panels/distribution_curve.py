@@ -5,12 +5,15 @@ from __future__ import annotations
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from logitscope.gui import theme
+from logitscope.gui.export import Table
+from logitscope.gui.export_menu import ExportMenu
 from logitscope.gui.panels.step_words import Labels, stage_name
 from logitscope.gui.session import Session
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.curve_view import CurveView, CutLine
 from logitscope.rank_curve import Cut, RankCurve, rank_curve
 
+TITLES = ("rank", "raw", "shaped")
 POINTS = 500
 """More than the curve has pixels in a dock, fewer than cost time."""
 
@@ -61,7 +64,15 @@ class CurveTab(QWidget):
             self._view.setAccessibleName(self.tr("Probability over rank"))
             self._view.hovered.connect(self._show_rank)
             self._layout.addWidget(self._view, 1)
+            self.menu = ExportMenu(self._session, self._view, "rank-curve", lambda: self._exported)
         return self._view
+
+    def _exported(self) -> Table:
+        curve = self._curve
+        if curve is None:
+            return Table("ranks", TITLES, ())
+        columns = (curve.ranks.tolist(), curve.raw.tolist(), curve.shaped.tolist())
+        return Table("ranks", TITLES, tuple(zip(*columns, strict=True)))
 
     def _lines_of(self, cut: Cut) -> list[CutLine]:
         name = stage_name(cut.stage)

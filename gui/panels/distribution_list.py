@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QAbstractItemView, QTableView, QVBoxLayout, QWidget
 
 from logitscope.gui import theme
+from logitscope.gui.export import Table
+from logitscope.gui.export_menu import ExportMenu
 from logitscope.gui.panels.ranked_model import TOKEN_ID, Column, RankedModel
+from logitscope.gui.panels.ranked_table import TITLES, ranked_table
 from logitscope.gui.panels.step_words import Labels
 from logitscope.gui.panels.token_search import TokenSearch
 from logitscope.gui.session import Session
@@ -26,6 +33,9 @@ _SAMPLES = {
     Column.REMOVED: "removed by",
 }
 """Widths come from these: measuring 262,144 rows would take seconds."""
+
+COPIED = 1000
+"""Rows that are copied where none is selected; all of them are for a file."""
 
 
 class RankedView(QTableView):
@@ -58,7 +68,6 @@ class ListTab(QWidget):
         self.view.setModel(self.model)
         self.view.setAccessibleName(self.tr("All tokens by rank"))
         self.view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.view.setShowGrid(False)
         self.view.setWordWrap(False)
         self.view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
@@ -67,6 +76,7 @@ class ListTab(QWidget):
         self.view.entered_on.connect(self.wants_force)
         self.view.doubleClicked.connect(self._double_clicked)
         self.view.selectionModel().currentChanged.connect(self._current_changed)
+        self.menu = ExportMenu(session, self.view, "all-tokens", self._whole, self._selected)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 4, 0, 0)
         layout.setSpacing(4)
@@ -90,6 +100,23 @@ class ListTab(QWidget):
             index = self.model.index(self.model.row_of(token_id), 0)
             self.view.setCurrentIndex(index)
             self.view.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
+
+    # -- copying ----------------------------------------------------------------------------
+
+    def _whole(self) -> Callable[..., Table]:
+        session = self._session
+        row, shaped, vocabulary = session.row, session.shaped, session.vocabulary
+        if row is None or shaped is None or vocabulary is None:
+            return lambda _rows=None: Table("tokens", TITLES, ())
+        return partial(ranked_table, row.distribution, shaped, vocabulary)
+
+    def _selected(self) -> Table:
+        """The selected rows; without a selection the likeliest tokens."""
+        chosen = sorted({index.row() for index in self.view.selectionModel().selectedRows()})
+        likeliest = range(min(COPIED, self.model.rowCount()))
+        rows = np.array(chosen or likeliest, dtype=np.int64)
+        whole = self._whole()
+        return whole(rows) if len(rows) else whole()
 
     def _double_clicked(self, index: QModelIndex) -> None:
         self.wants_force.emit(index.data(TOKEN_ID))

@@ -3,7 +3,7 @@ is looked at."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import IntEnum
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
@@ -105,10 +105,6 @@ class RankedModel(QAbstractTableModel):
         assert self._distribution is not None
         return self._distribution.rank(token_id) - 1
 
-    def texts(self, row: int) -> list[str]:
-        """All cells of a row as they are shown."""
-        return [self._cells[column](row) for column in Column]
-
     # -- Qt ---------------------------------------------------------------------------------
 
     def rowCount(self, parent: AnyIndex = ROOT) -> int:
@@ -182,8 +178,3 @@ class RankedModel(QAbstractTableModel):
     def _is_removed(self, row: int) -> bool:
         shaped = self._shaped
         return shaped is not None and int(shaped.removed_by[self.id_at(row)]) != KEPT
-
-
-def titles() -> Sequence[str]:
-    """Column titles in the person's language, for copies and exports."""
-    return [translated("RankedModel", TITLES[column]) for column in Column]

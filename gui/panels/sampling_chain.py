@@ -7,6 +7,8 @@ from dataclasses import replace
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
 
+from logitscope.gui.export import Table
+from logitscope.gui.export_menu import ExportMenu
 from logitscope.gui.panels.step_words import stage_name
 from logitscope.gui.session import Session
 from logitscope.gui.widgets import numbers
@@ -30,6 +32,7 @@ class SamplingChain(QWidget):
         self.summary.setWordWrap(True)
         self.up = self._button(Qt.ArrowType.UpArrow, self.tr("Earlier (Alt+Up)"), -1)
         self.down = self._button(Qt.ArrowType.DownArrow, self.tr("Later (Alt+Down)"), 1)
+        self.menu = ExportMenu(session, self.list, "sampler-chain", lambda: self._exported)
         self._lay_out()
 
     def _button(self, arrow: Qt.ArrowType, tooltip: str, by: int) -> QToolButton:
@@ -62,6 +65,25 @@ class SamplingChain(QWidget):
             tuple(self._row(stage, settings, reports.get(stage)) for stage in settings.order)
         )
         self.summary.setText("" if shaped is None else self._summary_of(shaped))
+
+    def _exported(self) -> Table:
+        shaped = self._session.shaped
+        rows = (
+            ()
+            if shaped is None
+            else tuple(
+                (
+                    entry.stage.value,
+                    entry.active,
+                    entry.kept_before,
+                    entry.kept_after,
+                    entry.removed_mass,
+                )
+                for entry in shaped.reports
+            )
+        )
+        titles = ("stage", "active", "kept_before", "kept_after", "removed_mass")
+        return Table("stages", titles, rows)
 
     def _order_made(self, keys: list[str]) -> None:
         order = tuple(Stage(key) for key in keys)

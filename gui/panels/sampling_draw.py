@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from logitscope import diagnosis, sampling
 from logitscope.draw_view import Frequency, Intervals, frequencies, intervals
+from logitscope.gui.export import Table
+from logitscope.gui.export_menu import ExportMenu
 from logitscope.gui.panels.step_words import Labels, table
 from logitscope.gui.session import Session
 from logitscope.gui.shown import ShownRow
@@ -24,9 +26,6 @@ LISTED = 12
 class DrawSection(QWidget):
     """The draw that chose the token at the selected position, or the one that comes next."""
 
-    looked_at = Signal(int)
-    """An interval of the bar was clicked: its token's id."""
-
     def __init__(self, session: Session, labels: Labels, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
@@ -38,7 +37,6 @@ class DrawSection(QWidget):
         self.bar = DrawBar()
         self.bar.setAccessibleName(self.tr("Intervals of the tokens that can be drawn"))
         self.bar.tooltip_of = self._tooltip
-        self.bar.chosen.connect(self.looked_at)
         self.again = QPushButton(self.tr("Draw again"))
         self.again.setToolTip(
             self.tr("The next random number of this seed and position; the text stays.")
@@ -49,6 +47,8 @@ class DrawSection(QWidget):
         self.many.clicked.connect(self._draw_many)
         self.counts_title = QLabel(self.tr("Drawn / expected ± one standard deviation"))
         self.counts = FrequencyView()
+        self.bar_menu = ExportMenu(session, self.bar, "draw", lambda: self._exported_bar)
+        self.counts_menu = ExportMenu(session, self.counts, "draws", lambda: self._exported_counts)
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -177,6 +177,21 @@ class DrawSection(QWidget):
                 (self.tr("probability"), numbers.probability(interval.high - interval.low)),
             ]
         )
+
+    # -- copying ----------------------------------------------------------------------------
+
+    def _exported_bar(self) -> Table:
+        rows = tuple(
+            (entry.text, entry.token_id, entry.low, entry.high, entry.token_id == self.bar.hit)
+            for entry in self.bar.intervals
+        )
+        return Table("intervals", ("token", "id", "low", "high", "drawn"), rows)
+
+    def _exported_counts(self) -> Table:
+        rows = tuple(
+            (row.text, row.observed, row.expected, row.deviation) for row in self.counts.rows
+        )
+        return Table("draws", ("token", "observed", "expected", "deviation"), rows)
 
     # -- acting -----------------------------------------------------------------------------
 

@@ -39,6 +39,8 @@ class CurveView(QWidget):
         self._size = 1
         self._lines: list[object] = []
         self.plot = self._library.PlotWidget()
+        # The menu of numbers is this widget's, not the plot's.
+        self.plot.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
         item = self.plot.getPlotItem()
         item.setLogMode(True, True)
         item.disableAutoRange()

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QFontMetricsF,
     QHelpEvent,
-    QMouseEvent,
     QPainter,
     QPaintEvent,
     QPolygonF,
@@ -33,10 +32,7 @@ class Interval:
 
 
 class DrawBar(QWidget):
-    """Intervals in order; ``rest_low`` is where those too narrow to draw begin."""
-
-    chosen = Signal(int)
-    """An interval was clicked: its token's id."""
+    """Intervals in order; behind the last one lie those too narrow to draw."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -139,11 +135,6 @@ class DrawBar(QWidget):
         painter.fillRect(QRectF(x - 0.75, MARK_HEIGHT - 1, 1.5, area.bottom()), color)
 
     # -- mouse ------------------------------------------------------------------------------
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        interval = self.interval_at(event.position().x())
-        if interval is not None:
-            self.chosen.emit(interval.token_id)
 
     def event(self, event: QEvent) -> bool:
         if event.type() is QEvent.Type.ToolTip and isinstance(event, QHelpEvent):

@@ -7,17 +7,18 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
 from pytestqt.qtbot import QtBot
 from stub_engine import BOS, Stage
 
 from logitscope.gui import theme
-from logitscope.gui.export import Exporter
+from logitscope.gui.export_menu import ExportMenu
 from logitscope.gui.panels.distribution import DistributionPanel
 from logitscope.gui.panels.ranked_model import Column
 from logitscope.gui.widgets import numbers
@@ -176,12 +177,10 @@ def test_temperature_zero_leaves_raw_alone_and_shapes_one_hot(opened: Opened) ->
 
 def test_the_number_of_bars_can_be_chosen(opened: Opened, qtbot: QtBot) -> None:
     _, panel = opened(random_row(1000))
-    with qtbot.waitSignal(panel.bar_count_changed) as said:
-        panel.count_box.setValue(200)
-    assert said.args == [200]
+    panel.count_box.setValue(200)
     assert len(panel.bars.view.bars) == 200
-    panel.set_bar_count(1)
-    assert panel.bar_count == 5
+    panel.count_box.setValue(1)
+    assert panel.bars.bar_count == 5
     assert len(panel.bars.view.bars) == 5
 
 
@@ -596,31 +595,130 @@ def test_a_pin_of_another_model_is_not_compared(opened: Opened) -> None:
 # -- export -----------------------------------------------------------------------------------
 
 
-def test_the_exported_numbers_are_exact_and_name_their_source(opened: Opened) -> None:
-    logits = random_row(1000)
-    stage, panel = opened(logits, top_k=3, seed=7)
-    exporter = Exporter(stage.session, panel.bars.view, panel.bars.exported, "x")
-    lines = exporter.csv().splitlines()
+def read_csv(text: str) -> tuple[list[str], list[dict[str, str]]]:
+    lines = text.splitlines()
     comments = [line for line in lines if line.startswith("# ")]
-    rows = list(csv.DictReader(line for line in lines if not line.startswith("# ")))
+    return comments, list(csv.DictReader(line for line in lines if not line.startswith("# ")))
+
+
+def choose(menu: ExportMenu, title: str) -> None:
+    shown = QMenu()
+    menu.fill(shown)
+    next(action for action in shown.actions() if action.text() == title).trigger()
+
+
+@pytest.fixture
+def save_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Answers the file dialog with a path."""
+
+    def answer(name: str) -> Path:
+        path = tmp_path / name
+        monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+        return path
+
+    return answer
+
+
+def test_copied_numbers_are_exact_and_name_their_source(opened: Opened) -> None:
+    logits = random_row(1000)
+    _, panel = opened(logits, top_k=3, seed=7)
+    choose(panel.bars.menu, "Copy as CSV")
+    comments, rows = read_csv(QGuiApplication.clipboard().text())
     expected = softmax(logits)
     for row in rows[:-1]:
-        assert float(row["raw"]) == pytest.approx(expected[int(row["id"])], rel=1e-15)
+        assert float(row["raw"]) == pytest.approx(expected[int(row["id"])], rel=1e-14)
     assert sum(float(row["raw"]) for row in rows) == pytest.approx(1.0, abs=1e-12)
     assert sum(float(row["shaped"]) for row in rows) == pytest.approx(1.0, abs=1e-12)
     assert '# header_hash: "0123abcd"' in comments
     assert "# ids: [0, 1]" in comments
-    document = json.loads(exporter.json())
-    assert document["settings"]["top_k"] == 3
-    assert document["settings"]["seed"] == 7
-    assert document["tokens"][0]["raw"] == float(rows[0]["raw"])
+    assert any('"seed": 7' in line and '"top_k": 3' in line for line in comments)
 
 
-def test_the_menu_copies_text(opened: Opened) -> None:
-    stage, panel = opened(TEXTBOOK)
-    menu = QMenu()
-    Exporter(stage.session, panel.bars.view, panel.bars.exported, "x").fill(menu)
-    menu.actions()[0].trigger()
+def test_copying_with_the_keyboard_gives_tab_separated_text(opened: Opened, qtbot: QtBot) -> None:
+    _, panel = opened(TEXTBOOK)
+    # A shortcut answers in the active window only.
+    panel.activateWindow()
+    qtbot.waitUntil(panel.isActiveWindow)
+    panel.bars.view.setFocus()
+    qtbot.keyClick(panel.bars.view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     copied = QGuiApplication.clipboard().text().splitlines()
     assert copied[0].split("\t")[:3] == ["rank", "token", "id"]
     assert copied[1].split("\t")[:3] == ["1", "·the", "0"]
+
+
+def test_the_whole_list_goes_into_a_file(
+    opened: Opened, qtbot: QtBot, save_to: Callable[[str], Path]
+) -> None:
+    logits = random_row(2000)
+    stage, panel = opened(logits, top_p=0.9)
+    open_list(panel)
+    path = save_to("all")
+    with qtbot.waitSignal(stage.session.noticed) as said:
+        choose(panel.list.menu, "Export CSV …")
+    assert said.args[0].sentence == f"Exported to {path}.csv."
+    _, rows = read_csv(path.with_name("all.csv").read_text("utf-8"))
+    expected = softmax(logits)
+    assert [int(row["id"]) for row in rows] == np.argsort(-expected, kind="stable").tolist()
+    assert sum(float(row["raw"]) for row in rows) == pytest.approx(1.0, abs=1e-12)
+    assert float(rows[-1]["cumulative"]) == pytest.approx(1.0, abs=1e-12)
+    assert bytes.fromhex(rows[0]["bytes"]).decode() == rows[0]["token"].replace("·", " ")
+
+
+def test_selected_rows_are_copied(opened: Opened) -> None:
+    _, panel = opened(TEXTBOOK)
+    open_list(panel)
+    panel.list.view.selectRow(2)
+    choose(panel.list.menu, "Copy as text")
+    lines = QGuiApplication.clipboard().text().splitlines()
+    assert len(lines) == 2
+    assert lines[1].startswith("3\t·a\t")
+
+
+def test_json_has_no_infinite_number(
+    opened: Opened, qtbot: QtBot, save_to: Callable[[str], Path]
+) -> None:
+    stage, panel = opened(np.array([1.0, -np.inf], dtype=np.float32))
+    path = save_to("x.json")
+    with qtbot.waitSignal(stage.session.noticed):
+        choose(panel.bars.menu, "Export JSON …")
+
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    document = json.loads(path.read_text("utf-8"), parse_constant=refuse)
+    assert document["settings"]["temperature"] == 1.0
+    assert [entry["logit"] for entry in document["tokens"]] == [1.0, "-inf"]
+
+
+@pytest.mark.parametrize("suffix", ["PNG", "SVG"])
+def test_pictures(
+    opened: Opened, qtbot: QtBot, save_to: Callable[[str], Path], suffix: str
+) -> None:
+    _, panel = opened(TEXTBOOK)
+    panel.tabs.setCurrentWidget(panel.curve)
+    path = save_to("curve")
+    choose(panel.curve.menu, f"Export {suffix} …")
+    image = QImage(str(path.with_name(f"curve.{suffix.lower()}")))
+    view = panel.curve.view
+    assert view is not None
+    assert image.width() / image.height() == pytest.approx(view.width() / view.height(), rel=0.01)
+    colors = {image.pixelColor(x, image.height() // 2).name() for x in range(image.width())}
+    assert len(colors) > 1
+
+
+def test_a_place_that_cannot_be_written_is_said_in_a_sentence(
+    opened: Opened, qtbot: QtBot, save_to: Callable[[str], Path]
+) -> None:
+    stage, panel = opened(TEXTBOOK)
+    path = save_to("missing/x.csv")
+    for title in ("Export CSV …", "Export PNG …", "Export SVG …"):
+        with qtbot.waitSignal(stage.session.noticed) as said:
+            choose(panel.bars.menu, title)
+        assert said.args[0].sentence.startswith(f"{path} cannot be written")
+
+
+def test_copying_nothing_is_harmless(qtbot: QtBot, stage: Stage) -> None:
+    panel = DistributionPanel(stage.session)
+    qtbot.addWidget(panel)
+    panel.list.menu.copy_csv()
+    assert "rank,token" in QGuiApplication.clipboard().text()

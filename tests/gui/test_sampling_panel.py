@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QSlider
 from pytestqt.qtbot import QtBot
 from stub_engine import Stage
@@ -308,14 +309,28 @@ def test_the_bar_s_mark_stands_at_u(opened: Opened) -> None:
     assert np.mean(darkest) == pytest.approx(philox(7, 2, 0) * image.width(), abs=2.0)
 
 
-def test_an_interval_can_be_pointed_at(opened: Opened, qtbot: QtBot) -> None:
+def test_an_interval_says_its_token_and_limits(opened: Opened) -> None:
     _, panel = opened(HALVES)
     bar = panel.draw.bar
-    place = QPoint(int(0.6 * bar.width()), bar.height() - 4)
-    with qtbot.waitSignal(panel.draw.looked_at) as said:
-        qtbot.mouseClick(bar, Qt.MouseButton.LeftButton, pos=place)
-    assert said.args == [1]
-    assert "0.2500" in bar.tooltip_of(bar.interval_at(place.x()))
+    text = bar.tooltip_of(bar.interval_at(0.6 * bar.width()))
+    for words in ("·blue", "0.500000", "0.750000", "0.2500"):
+        assert words in text
+
+
+def test_draws_and_stages_can_be_copied(opened: Opened) -> None:
+    _, panel = opened(HALVES, top_k=2, seed=7)
+    panel.draw.bar_menu.copy_text()
+    lines = QGuiApplication.clipboard().text().splitlines()
+    assert [line.split("\t")[:2] for line in lines[1:]] == [["·the", "0"], ["·blue", "1"]]
+    panel.draw.many.click()
+    panel.draw.counts_menu.copy_text()
+    counts = [line.split("\t") for line in QGuiApplication.clipboard().text().splitlines()[1:]]
+    assert sum(int(count[1]) for count in counts) == 1000
+    panel.chain.menu.copy_text()
+    stages = [line.split("\t") for line in QGuiApplication.clipboard().text().splitlines()]
+    top_k = next(cells for cells in stages if cells[0] == "top_k")
+    assert top_k[1:4] == ["True", "4", "2"]
+    assert float(top_k[4]) == pytest.approx(0.25)
 
 
 def test_a_past_position_shows_its_own_draw_and_why(opened: Opened) -> None:
