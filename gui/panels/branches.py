@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import groupby
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt
@@ -26,7 +27,8 @@ from superqt.utils import QSignalThrottler
 from logitscope.beam import MAX_EVALUATIONS
 from logitscope.branches import Segment, branches, common_length
 from logitscope.display import label_of_bytes, name_of
-from logitscope.gui.export import Exporter, Table
+from logitscope.gui.export import Table
+from logitscope.gui.export_menu import ExportMenu
 from logitscope.gui.session import Session
 from logitscope.gui.widgets.branch_model import NAME, OWN, PATH, TEXT, TOKENS, BranchModel
 
@@ -46,7 +48,6 @@ class BranchTree(QTreeView):
         self.setUniformRowHeights(True)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.setExpandsOnDoubleClick(False)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -86,7 +87,9 @@ class BranchesPanel(QWidget):
         self.model = BranchModel(titles, self._text_of, session.name_branch, self)
         self.tree = BranchTree(self)
         self._lay_out()
-        self._exporter = Exporter(session, self.tree, self._table, "branches")
+        self._export = ExportMenu(session, self.tree, "branches", self._table_later)
+        self.tree.customContextMenuRequested.disconnect()
+        self.tree.customContextMenuRequested.connect(self._show_menu)
         self._throttle = QSignalThrottler(parent=self)
         self._throttle.setTimeout(REFRESH_MS)
         self._throttle.triggered.connect(self._refresh)
@@ -105,7 +108,6 @@ class BranchesPanel(QWidget):
         for column in (TOKENS, OWN, PATH, NAME):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
         self.tree.doubleClicked.connect(self.walk_to)
-        self.tree.customContextMenuRequested.connect(self._show_menu)
         self.tree.selectionModel().selectionChanged.connect(self._compare)
         self.empty = QLabel(
             self.tr("No continuation yet: press Step, or expand the tree by probability.")
@@ -203,6 +205,10 @@ class BranchesPanel(QWidget):
             d=other.path_log_probability / other.path_length,
         )
 
+    def _table_later(self) -> Callable[[], Table]:
+        table = self._table()
+        return lambda: table
+
     def _table(self) -> Table:
         made = self.model.branches.segments
         rows = tuple(
@@ -247,14 +253,15 @@ class BranchesPanel(QWidget):
 
     def _show_menu(self, place: QPoint) -> None:
         menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         if self.tree.indexAt(place).isValid():
             current = self.tree.currentIndex()
             menu.addAction(self.tr("Walk there"), lambda: self.walk_to(current))
             menu.addAction(self.tr("Name…"), self._rename_current)
             menu.addAction(self.tr("Delete"), self.delete_current)
             menu.addSeparator()
-        self._exporter.fill(menu)
-        menu.exec(self.tree.viewport().mapToGlobal(place))
+        self._export.fill(menu)
+        menu.popup(self.tree.viewport().mapToGlobal(place))
 
 
 def _box(value: int, tip: str) -> QSpinBox:
