@@ -60,8 +60,7 @@ class Document:
     """The current state and the ways to change it. Every change makes a new State."""
 
     def __init__(self, state: State | None = None) -> None:
-        self._state = state or State()
-        self._path: tuple[int, ...] = self._state.tree.path(self._state.leaf)
+        self.restore(state or State())
 
     @property
     def state(self) -> State:
@@ -70,7 +69,10 @@ class Document:
     def restore(self, state: State) -> None:
         """Go to any state of this document, earlier or later."""
         self._state = state
-        self._path = state.tree.path(state.leaf)
+        self._path: tuple[int, ...] = state.tree.path(state.leaf)
+        # Kept, because a window asks for them dozens of times a token.
+        self._steps = tuple(state.tree[index].step for index in self._path)
+        self._ids = state.prompt_ids + tuple(step.token_id for step in self._steps)
 
     # -- reading ----------------------------------------------------------------------------
 
@@ -82,26 +84,22 @@ class Document:
     @property
     def steps(self) -> tuple[StepRecord, ...]:
         """Records of the current path, first to last."""
-        tree = self._state.tree
-        return tuple(tree[index].step for index in self._path)
+        return self._steps
 
     @property
     def tail_ids(self) -> tuple[int, ...]:
         """Ids behind the prompt on the current path."""
-        tree = self._state.tree
-        return tuple(tree[index].step.token_id for index in self._path)
+        return self._ids[len(self._state.prompt_ids) :]
 
     @property
     def ids(self) -> tuple[int, ...]:
         """All ids, prompt and path: what is on screen, evaluated and saved."""
-        return self._state.prompt_ids + self.tail_ids
+        return self._ids
 
     def step_at(self, position: int) -> StepRecord | None:
         """The record of the token at ``position``; None within the prompt or behind the end."""
         index = position - len(self._state.prompt_ids)
-        if not 0 <= index < len(self._path):
-            return None
-        return self._state.tree[self._path[index]].step
+        return self._steps[index] if 0 <= index < len(self._steps) else None
 
     def children_at(self, position: int) -> tuple[int, ...]:
         """Visible nodes that stand at ``position`` behind the current path: the branches."""
@@ -173,7 +171,10 @@ class Document:
         """Put a token behind the path; an equal continuation that exists is walked instead."""
         node = self.attach(self._state.leaf, step)
         self._state = replace(self._state, leaf=node)
+        known = self._state.tree[node].step
         self._path = (*self._path, node)
+        self._steps = (*self._steps, known)
+        self._ids = (*self._ids, known.token_id)
         return node
 
     def attach(self, parent: int, step: StepRecord) -> int:
