@@ -71,17 +71,17 @@ def at_temperatures(
 ) -> tuple[Tempered, ...]:
     """The token at several temperatures above 0; the ranking is counted anew at each.
 
-    It is counted on the scaled float64 logits: in float32 a high temperature could make two
-    neighbouring logits equal.
+    It is counted on the scaled float64 logits before they are shifted: in float32, or relative
+    to the largest, two neighbouring logits could become equal.
     """
     logits = distribution.logits.astype(np.float64)
     found = []
     for temperature in temperatures:
         scaled = logits / temperature
-        scaled -= scaled.max()
         own = scaled[token_id]
         before = np.count_nonzero(scaled > own) + np.count_nonzero(scaled[:token_id] == own)
-        probability = math.exp(own) / float(np.exp(scaled).sum())
+        largest = scaled.max()
+        probability = math.exp(own - largest) / float(np.exp(scaled - largest).sum())
         found.append(Tempered(temperature, probability, int(before) + 1))
     return tuple(found)
 

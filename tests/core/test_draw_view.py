@@ -14,7 +14,7 @@ from logitscope.sampling import SamplerSettings, Tally, draw, draw_many, shape
 HALVES = np.log(np.array([0.5, 0.25, 0.125, 0.125], dtype=np.float32))
 
 
-@given(rows(huge=False), st.integers(1, 80))
+@given(rows(largest=20.0), st.integers(1, 80))
 def test_intervals_lie_side_by_side_from_zero_on(logits: np.ndarray, count: int) -> None:
     shaped = shape(logits, SamplerSettings(temperature=0.8, top_p=0.95), ())
     found = intervals(shaped, count)
