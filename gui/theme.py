@@ -242,6 +242,7 @@ def style_sheet(of: Palette) -> str:
     """The packaged style sheet with this palette's colours in place of ``@names``."""
     packaged = resources.files("logitscope.resources")
     sheet = (packaged / "themes" / "window.qss").read_text("utf-8")
+    sheet = sheet.replace("@appearance", "dark" if of is colors.DARK else "light")
     sheet = sheet.replace("@icons", Path(str(packaged / "icons")).as_posix())
     for name, color in sorted(_named(of).items(), key=lambda item: -len(item[0])):
         sheet = sheet.replace(f"@{name}", color.name(QColor.NameFormat.HexArgb))
@@ -256,7 +257,7 @@ def _named(of: Palette) -> dict[str, QColor]:
         "faint": colors.mix(of.panel, of.text, 0.45),
         "accent_hover": colors.mix(of.accent, of.text, 0.15),
         "accent_soft": colors.mix(of.panel, of.accent, 0.14),
-        "edge": colors.mix(of.line, of.text, 0.12),
+        "edge": colors.mix(of.line, of.text, 0.2),
     }
 
 
