@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from logitscope.unembedding import Unembedding
 from logitscope.vocabulary import Vocabulary
 
 
@@ -78,7 +79,8 @@ class Capabilities:
     prefix_reuse: bool = True
     """A rewind or a branch costs only the tokens that differ."""
     hidden_state: bool = False
-    """The final hidden state and the unembedding row of an id can be given."""
+    """The final hidden state and the unembedding row of an id can be given: the backend is a
+    `WithHiddenState`."""
     gradients: bool = False
     offload: bool = False
     """The weights, or some of them, are on a GPU."""
@@ -146,6 +148,10 @@ class PassStats:
     seconds: float
 
 
+NO_PASS = PassStats(0, 0, 0.0)
+"""Nothing went through the model: the row was at hand."""
+
+
 class Backend(Protocol):
     """One loaded model. Not thread-safe: one call at a time.
 
@@ -190,6 +196,16 @@ class Backend(Protocol):
 
     def close(self) -> None:
         """Free weights and caches; twice is harmless."""
+
+
+class WithHiddenState(Protocol):
+    """What a backend with the capability ``hidden_state`` can do besides."""
+
+    def unembed(self, ids: Sequence[int], token_id: int, watch: Watch = UNWATCHED) -> Unembedding:
+        """The logit of ``token_id`` in the row behind ``ids``, taken to pieces.
+
+        Uses the cache as ``next_logits`` does, and raises what it raises; the parts add up to the
+        row's own logit within 1e-3 in float32."""
 
 
 class Loader(Protocol):

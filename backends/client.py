@@ -22,6 +22,7 @@ from logitscope.backends.messages import (
     RowRef,
     Score,
     Tokenize,
+    Unembed,
 )
 from logitscope.backends.supervisor import NO_MODEL, POLITE_SECONDS, Supervisor
 from logitscope.sampling import SamplerSettings
@@ -34,10 +35,10 @@ class ModelClient:
     """One model process at a time, started by `load` and started again by the next one.
 
     Every method returns at once, but `close`. Each request has a number, from 1 on, and ends in
-    one closing reply: Loaded, Evaluated, Tokenized, Finished or Failed. Finished(CANCELLED) closes
-    whatever was cancelled in time. A newer request of a channel replaces the older ones: a
-    replaced Evaluate vanishes without a reply, a replaced Generate or Score still gets its
-    Finished or Failed and nothing else. Died closes everything that is open.
+    one closing reply: Loaded, Evaluated, Tokenized, Unembedded, Finished or Failed.
+    Finished(CANCELLED) closes whatever was cancelled in time. A newer request of a channel replaces
+    the older ones: a replaced Evaluate or Unembed vanishes without a reply, a replaced Generate or
+    Score still gets its Finished or Failed and nothing else. Died closes everything that is open.
 
     ``on_reply`` is called in the order of the replies from a thread of the client, never from
     two at once; a request without a process to answer it is failed from the calling thread. It
@@ -111,6 +112,10 @@ class ModelClient:
     def tokenize(self, text: str, *, add_special: bool = False, parse_special: bool = False) -> int:
         """Ask for the ids of a text; see `Tokenize`."""
         return self._ask(lambda number: Tokenize(number, text, add_special, parse_special))
+
+    def unembed(self, ids: Sequence[int], token_id: int) -> int:
+        """Ask where the logit of a token behind ``ids`` comes from; see `Unembed`."""
+        return self._ask(lambda number: Unembed(number, tuple(ids), token_id))
 
     def cancel(self, number: int) -> None:
         """Ask a request to stop; nothing happens if it has ended."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from logitscope.backends.base import Cancelled
+from logitscope.backends.base import NO_PASS, Cancelled, PassStats
 from logitscope.backends.messages import Ending, Finished, Generate, Stepped
 from logitscope.backends.rows import RowRing
 from logitscope.sampling import Choice, SamplerSettings, Stage, draw, shape
@@ -36,6 +36,7 @@ class _Made:
     row: Row
     choice: Choice
     seconds: float
+    cost: PassStats
 
 
 class StepWriter:
@@ -87,7 +88,7 @@ class StepWriter:
             top_log_probabilities=raw.top_log_probabilities,
             seconds=made.seconds,
         )
-        return Stepped(self._number, made.position, step, self._ring.write(made.row))
+        return Stepped(self._number, made.position, step, self._ring.write(made.row), made.cost)
 
 
 class StopTexts:
@@ -141,16 +142,20 @@ class Generation:
         )
 
     def run(
-        self, next_row: Callable[[Sequence[int]], Row], between: Callable[[], None]
+        self,
+        next_row: Callable[[Sequence[int]], Row],
+        between: Callable[[], None],
+        cost: Callable[[], PassStats] = lambda: NO_PASS,
     ) -> Finished:
-        """Choose and append until a limit. ``between`` is called before each token.
+        """Choose and append until a limit. ``between`` is called before each token; ``cost`` tells
+        what the last ``next_row`` cost.
 
         Every Stepped has been sent when this returns or raises. Raises what ``next_row`` raises,
         but Cancelled: what was generated until then stays, and the reply has no row.
         """
         writer = StepWriter(self._request.number, self._ring, self._send)
         try:
-            ending, row = self._loop(writer, next_row, between)
+            ending, row = self._loop(writer, next_row, between, cost)
         except Cancelled:
             ending, row = Ending.CANCELLED, None
         finally:
@@ -158,13 +163,14 @@ class Generation:
         number, position = self._request.number, len(self._ids)
         if row is None:
             return Finished(number, ending)
-        return Finished(number, ending, self._ring.write(row), position)
+        return Finished(number, ending, self._ring.write(row), position, cost())
 
     def _loop(
         self,
         writer: StepWriter,
         next_row: Callable[[Sequence[int]], Row],
         between: Callable[[], None],
+        cost: Callable[[], PassStats],
     ) -> tuple[Ending, Row]:
         request = self._request
         started = time.perf_counter()
@@ -175,7 +181,7 @@ class Generation:
             position = len(self._ids)
             choice = choose(row, request.settings, self._ids)
             now = time.perf_counter()
-            writer.put(_Made(position, row, choice, now - started))
+            writer.put(_Made(position, row, choice, now - started, cost()))
             started = now
             self._ids.append(choice.token_id)
             between()

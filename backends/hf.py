@@ -40,8 +40,10 @@ from logitscope.backends.hf_load import (
     load_parts,
 )
 from logitscope.backends.hf_sequence import CachedSequence
+from logitscope.backends.hf_unembedding import OutputHead
 from logitscope.backends.hf_vocabulary import SpecialIds, encode, read_vocabulary
 from logitscope.backends.llamacpp_plan import physical_cores
+from logitscope.unembedding import Unembedding
 from logitscope.vocabulary import Vocabulary
 
 CONTEXT_KEYS = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length")
@@ -86,12 +88,19 @@ class HfBackend:
         self._rows_bytes = min(options.score_budget_bytes, CPU_ROWS_BYTES if on_cpu else 1 << 62)
         self._stats = PassStats(0, 0, 0.0)
         special = special_ids(parts.tokenizer, parts.model)
+        self._head = OutputHead(torch, parts.model)
         self._sequence, n_vocab = _first_pass(torch, parts, special.bos or 0)
+        self._head.learn(self._sequence.rows([special.bos or 0], 1, UNWATCHED)[0])
         self._vocabulary, notes = read_vocabulary(
             parts.tokenizer.backend_tokenizer, n_vocab, special
         )
         facts = describe_model(torch, parts, options, self._sequence)
-        self._info = replace(facts, n_vocab=n_vocab, notes=(*notes, *facts.notes))
+        self._info = replace(
+            facts,
+            n_vocab=n_vocab,
+            notes=(*notes, *facts.notes),
+            capabilities=replace(facts.capabilities, hidden_state=self._head.is_understood),
+        )
         self._sequence.reset()
 
     @property
@@ -167,8 +176,15 @@ class HfBackend:
             watch.report(last - start, stop - start)
             yield rows
 
+    def unembed(self, ids: Sequence[int], token_id: int, watch: Watch = UNWATCHED) -> Unembedding:
+        """See ``base.WithHiddenState``."""
+        self._check_ids(ids)
+        row = self._rows(ids, 1, watch)[0]
+        return self._head.explain(token_id, row, tied=bool(self._info.tied_embeddings))
+
     def close(self) -> None:
         """Free weights and caches; twice is harmless."""
+        self._head.close()
         self._sequence.close()
 
     def _rows(self, ids: Sequence[int], count: int, watch: Watch) -> NDArray[np.float32]:

@@ -7,14 +7,15 @@ import itertools
 import threading
 
 from logitscope.backends.flags import Flags
-from logitscope.backends.messages import Channel, Evaluate, Generate, Score, Tokenize
+from logitscope.backends.messages import Channel, Evaluate, Generate, Score, Tokenize, Unembed
 
-Work = Evaluate | Generate | Score | Tokenize
+Work = Evaluate | Generate | Score | Tokenize | Unembed
 
 _RANK = {
     Channel.AUXILIARY: 0,
     Channel.LIVE: 1,
     Channel.INSPECT: 1,
+    Channel.UNEMBED: 1,
     Channel.EXPLORE: 2,
     Channel.GENERATE: 2,
     Channel.SCORE: 3,

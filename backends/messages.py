@@ -11,9 +11,10 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from logitscope.backends.base import ChatMessage, LoadOptions, ModelInfo
+from logitscope.backends.base import NO_PASS, ChatMessage, LoadOptions, ModelInfo, PassStats
 from logitscope.sampling import SamplerSettings
 from logitscope.steps import StepRecord
+from logitscope.unembedding import Unembedding
 from logitscope.vocabulary import Vocabulary
 
 
@@ -67,6 +68,8 @@ class Channel(StrEnum):
     """Rows for expanding the tree."""
     GENERATE = "generate"
     SCORE = "score"
+    UNEMBED = "unembed"
+    """Where the logit of the token comes from that the person looks at."""
     AUXILIARY = "auxiliary"
     """Tokenize, render: quick, never replaced by the others."""
 
@@ -123,7 +126,20 @@ class Tokenize:
     channel: Channel = Channel.AUXILIARY
 
 
-Request = Load | Evaluate | Generate | Score | Tokenize
+@dataclass(frozen=True, slots=True)
+class Unembed:
+    """The logit of a token in the row behind ``ids``, taken to pieces; answered by Unembedded.
+
+    Fails where the model has not the capability ``hidden_state``.
+    """
+
+    number: int
+    ids: tuple[int, ...]
+    token_id: int
+    channel: Channel = Channel.UNEMBED
+
+
+Request = Load | Evaluate | Generate | Score | Tokenize | Unembed
 
 
 # -- replies ------------------------------------------------------------------------------------
@@ -182,13 +198,15 @@ class Evaluated:
 class Stepped:
     """One generated token at index ``position`` of the sequence.
 
-    ``row`` is the row the token was chosen from (position ``position``).
+    ``row`` is the row the token was chosen from (position ``position``), ``cost`` what it took to
+    have it.
     """
 
     number: int
     position: int
     step: StepRecord
     row: RowRef
+    cost: PassStats = NO_PASS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -219,6 +237,15 @@ class Tokenized:
     ids: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Unembedded:
+    """Where the logit asked for comes from."""
+
+    number: int
+    ids: tuple[int, ...]
+    parts: Unembedding
+
+
 class Ending(StrEnum):
     """Why a stream of replies ended."""
 
@@ -242,6 +269,8 @@ class Finished:
     row: RowRef | None = None
     position: int = 0
     """Number of ids that ``row`` was computed from."""
+    cost: PassStats = NO_PASS
+    """What it took to have ``row``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,4 +295,15 @@ class Died:
     """The last lines of its standard error."""
 
 
-Reply = Progress | Loaded | Evaluated | Stepped | Scored | Tokenized | Finished | Failed | Died
+Reply = (
+    Progress
+    | Loaded
+    | Evaluated
+    | Stepped
+    | Scored
+    | Tokenized
+    | Unembedded
+    | Finished
+    | Failed
+    | Died
+)

@@ -19,10 +19,11 @@ from logitscope.backends.messages import (
     Reply,
     Score,
     Tokenized,
+    Unembedded,
 )
 from logitscope.backends.process import Cancel, Stop
 
-_CLOSING = (Loaded, Evaluated, Tokenized, Finished, Failed)
+_CLOSING = (Loaded, Evaluated, Tokenized, Unembedded, Finished, Failed)
 
 
 @dataclass(slots=True)
@@ -165,5 +166,5 @@ def _channel(entry: _Open) -> Channel | None:
 
 
 def _silent(entry: _Open) -> bool:
-    """A replaced Evaluate vanishes; Generate and Score always end in a reply."""
+    """A replaced Evaluate or Unembed vanishes; Generate and Score always end in a reply."""
     return entry.replaced and not isinstance(entry.request, (Generate, Score))

@@ -6,11 +6,20 @@ import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from logitscope.backends.base import Backend, BackendError, Cancelled, PassStats, Watch
+from logitscope.backends.base import (
+    NO_PASS,
+    Backend,
+    BackendError,
+    Cancelled,
+    PassStats,
+    Watch,
+    WithHiddenState,
+)
 from logitscope.backends.flags import Flags
 from logitscope.backends.generation import Generation
 from logitscope.backends.inbox import Inbox, Work
@@ -27,6 +36,8 @@ from logitscope.backends.messages import (
     Scored,
     Tokenize,
     Tokenized,
+    Unembed,
+    Unembedded,
 )
 from logitscope.backends.outbox import Outbox
 from logitscope.backends.prompts import prompt_ids
@@ -52,8 +63,8 @@ def failure(number: int, error: BaseException) -> Failed:
 class Server:
     """Runs every request to its closing reply.
 
-    That is Evaluated, Tokenized, Finished, or Failed; Finished(CANCELLED) for any request that
-    was asked to stop in time.
+    That is Evaluated, Tokenized, Unembedded, Finished, or Failed; Finished(CANCELLED) for any
+    request that was asked to stop in time.
     """
 
     def __init__(
@@ -66,6 +77,8 @@ class Server:
         self._outbox = outbox
         self._last_ids: list[int] = []
         self._last_row: Row | None = None
+        self._last_cost = NO_PASS
+        """Of the newest row of a Generate."""
         self._scored_from = (0, 0)
         """Number of the last Score and where it began."""
 
@@ -101,6 +114,8 @@ class Server:
                     work.text, add_special=work.add_special, parse_special=work.parse_special
                 )
                 self._outbox.send(Tokenized(work.number, tuple(ids)))
+            case Unembed():
+                self._unembed(work)
 
     def _evaluate(self, work: Evaluate) -> None:
         started = time.perf_counter()
@@ -124,12 +139,21 @@ class Server:
             )
         )
 
+    def _unembed(self, work: Unembed) -> None:
+        info = self._backend.info
+        if not info.capabilities.hidden_state:
+            raise BackendError(f"{info.name} does not give its hidden state with this backend.")
+        able = cast(WithHiddenState, self._backend)
+        parts = able.unembed(work.ids, work.token_id, self._watch(work.number, Phase.PREFILL))
+        self._outbox.send(Unembedded(work.number, work.ids, parts))
+
     def _generate(self, work: Generate) -> None:
         watch = self._watch(work.number, Phase.PREFILL)
         quiet = replace(watch, report=Watch().report)
 
         def next_row(ids: Sequence[int]) -> Row:
-            return self._row(ids, watch if len(ids) == len(work.ids) else quiet)[0]
+            row, self._last_cost = self._row(ids, watch if len(ids) == len(work.ids) else quiet)
+            return row
 
         def between() -> None:
             watch.check()
@@ -143,7 +167,7 @@ class Server:
             self._ring,
             self._outbox.send,
         )
-        self._outbox.send(generation.run(next_row, between))
+        self._outbox.send(generation.run(next_row, between, lambda: self._last_cost))
 
     def _score(self, work: Score) -> None:
         """Score until the end, or until something more urgent comes; then the rest waits."""
@@ -192,7 +216,7 @@ class Server:
     def _row(self, ids: Sequence[int], watch: Watch) -> tuple[Row, PassStats]:
         """The row behind ids; the one asked for last is kept, since "step" asks for it again."""
         if self._last_row is not None and self._last_ids == list(ids):
-            return self._last_row, PassStats(len(ids), 0, 0.0)
+            return self._last_row, replace(NO_PASS, cached=len(ids))
         self._last_row = None
         row = self._backend.next_logits(ids, watch)
         if not np.isfinite(row.max()):

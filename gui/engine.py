@@ -93,10 +93,11 @@ class Engine(QObject):
         self._set_activity(Activity(Phase.SCORE, 0, stop - start, number))
         return number
 
-    def tokenize(
-        self, text: str, *, add_special: bool = False, parse_special: bool = False
-    ) -> int:
+    def tokenize(self, text: str, *, add_special: bool = False, parse_special: bool = False) -> int:
         return self._client.tokenize(text, add_special=add_special, parse_special=parse_special)
+
+    def unembed(self, ids: tuple[int, ...], token_id: int) -> int:
+        return self._client.unembed(ids, token_id)
 
     def cancel(self, number: int) -> None:
         self._client.cancel(number)

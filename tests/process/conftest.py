@@ -23,10 +23,11 @@ from logitscope.backends.messages import (
     Progress,
     Reply,
     Tokenized,
+    Unembedded,
 )
 
 TIMEOUT = 30.0
-CLOSING = (Loaded, Evaluated, Tokenized, Finished, Failed, Died)
+CLOSING = (Loaded, Evaluated, Tokenized, Unembedded, Finished, Failed, Died)
 
 
 class Recorder:
