@@ -13,6 +13,7 @@ from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
 from logitscope.gui import icons
+from logitscope.gui.engine import Activity
 from logitscope.gui.session import Session
 from logitscope.gui.settings import Settings
 from logitscope.gui.words import mark, translated
@@ -104,6 +105,7 @@ class ActionSet(QObject):
         self._session = shell.session
         self._actions: dict[str, QAction] = {}
         self._bare: dict[str, QAction] = {}
+        self._is_busy = shell.session.engine.activity.phase is not None
         for command in self.commands:
             self._add(command, shell, window)
         self._follow(shell.session)
@@ -114,8 +116,10 @@ class ActionSet(QObject):
 
     def refresh(self) -> None:
         """Ask every command again whether it can be used now."""
+        # Many commands ask the same: of a running model, dozens of times a second.
+        answers = {ask: ask(self._session) for ask in {c.enabled for c in self.commands}}
         for command in self.commands:
-            self._actions[command.id].setEnabled(command.enabled(self._session))
+            self._actions[command.id].setEnabled(answers[command.enabled])
 
     def take_bare_key(self, event: QKeyEvent) -> bool:
         """Trigger the command of a key that no widget wanted; False where there is none."""
@@ -170,9 +174,15 @@ class ActionSet(QObject):
             session.selection_changed,
             session.row_changed,
             session.undo_stack.indexChanged,
-            session.engine.activity_changed,
         ):
             signal.connect(self.refresh)
+        session.engine.activity_changed.connect(self._follow_activity)
+
+    def _follow_activity(self, activity: Activity) -> None:
+        """A model at work tells so with every token: only its beginning and its end matter."""
+        if self._is_busy is not (activity.phase is not None):
+            self._is_busy = not self._is_busy
+            self.refresh()
 
 
 def _call(function: Callable[[Shell], object], shell: Shell) -> None:

@@ -52,8 +52,10 @@ class Viewer(QObject):
     @property
     def row_is_current(self) -> bool:
         """The row on show belongs to the selected position, not to an earlier state."""
-        row = self.shelf.current
-        return row is not None and row.ids == self._document.ids[: self.position]
+        row, position = self.shelf.current, self.position
+        if row is None or len(row.ids) != position:
+            return False
+        return row.ids == self._document.ids[:position]
 
     @property
     def _wanted(self) -> tuple[int, ...]:
