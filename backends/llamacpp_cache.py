@@ -148,7 +148,7 @@ class KvCache:
 
     def prefill(self, sequence: Sequence, ids: Ids, outputs: int, watch: Watch) -> None:
         """Decode ``ids`` from where the sequence ends, reporting a few times a second."""
-        several = len(ids) - sequence.length > 1
+        first, total = sequence.length, len(ids) - sequence.length
         while sequence.length < len(ids):
             pace = int(self._tokens_a_second * SECONDS_A_BATCH)
             step = max(SMALLEST_BATCH, min(pace, self._batch.size))
@@ -156,8 +156,8 @@ class KvCache:
             self.extend(
                 sequence, ids[sequence.length : end], outputs if end == len(ids) else 0, watch
             )
-            if several:
-                watch.report(sequence.length, len(ids))
+            if total > 1:
+                watch.report(sequence.length - first, total)
 
     def settle(self, active: Sequence) -> None:
         """Drop every sequence that ``active`` contains."""

@@ -90,16 +90,16 @@ def make_plan(
     heads = max(header.head_counts, default=1) or 1
     batch = _batch(wanted, heads, CPU_BATCH if layers == 0 else GPU_BATCH)
     rows = _rows(header.n_vocab or 1, options.score_budget_bytes, batch)
-    fixed = header.tensor_bytes + PROCESS_BYTES + 3 * rows * 4 * (header.n_vocab or 1)
-    free = psutil.virtual_memory().available if free_bytes is None else free_bytes
-    # What goes to a GPU is not known here; llama.cpp itself says if it does not fit there.
     context = wanted
+    # What goes to a GPU is not known here; llama.cpp itself says if it does not fit there.
     if layers == 0:
-        context = _fitting_context(wanted, free - fixed, kv + heads * batch * 4)
-    least = wanted if options.context_length is not None else min(wanted, SMALLEST_CONTEXT)
-    if context < least:
-        needed = fixed + least * (kv + heads * batch * 4)
-        raise _not_enough(header, needed, least, free)
+        fixed = header.tensor_bytes + PROCESS_BYTES + 3 * rows * 4 * (header.n_vocab or 1)
+        free = psutil.virtual_memory().available if free_bytes is None else free_bytes
+        per_token = kv + heads * batch * 4
+        context = _fitting_context(wanted, free - fixed, per_token)
+        least = wanted if options.context_length is not None else min(wanted, SMALLEST_CONTEXT)
+        if context < least:
+            raise _not_enough(header, fixed + least * per_token, least, free)
     if context < wanted:
         notes = (
             f"The context was cut from {wanted:,} to {context:,} tokens to fit the free memory.",

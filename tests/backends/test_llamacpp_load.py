@@ -96,6 +96,18 @@ def test_a_failed_load_does_not_speak_for_the_next(
             ],
             "unknown model architecture: 'x'",
         ),
+        (
+            [
+                (4, "ggml_aligned_malloc: insufficient memory (attempted to allocate 9 MB)\n"),
+                (4, "alloc_tensor_range: failed to allocate CPU buffer of size 9437184\n"),
+                (4, "llama_init_from_model: failed to initialize the context: failed to \n"),
+            ],
+            "insufficient memory (attempted to allocate 9 MB)",
+        ),
+        (
+            [(4, "llama_init_from_model: failed to initialize the context: std::bad_alloc\n")],
+            "failed to initialize the context: std::bad_alloc",
+        ),
         ([(4, "ggml_backend_alloc: failed to "), (5, "allocate buffer\n")], "failed to allocate"),
         ([(4, "llama_model_load_from_file_impl: failed to load model\n")], "failed to load model"),
         ([(2, "nothing wrong\n"), (3, "a warning\n")], ""),
