@@ -203,6 +203,9 @@ class TokenView(TokenCanvas):
             self.copy_text()
         elif event.matches(QKeySequence.StandardKey.SelectAll):
             self.choose(0, len(self._ids))
+        elif self._selected is None and _is_plain_right(event):
+            # There is no token behind the end: who is around may make one.
+            event.ignore()
         elif not self._move(event):
             super().keyPressEvent(event)
 
@@ -242,3 +245,8 @@ class TokenView(TokenCanvas):
         line, x, _width = self._layout.place_of(token)
         line += 1 if below else -1
         return 0 if line < 0 else self._layout.nearest(line, x + 1)
+
+
+def _is_plain_right(event: QKeyEvent) -> bool:
+    modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+    return event.key() == Qt.Key.Key_Right and modifiers == Qt.KeyboardModifier.NoModifier

@@ -19,6 +19,7 @@ from logitscope.gui.commands import COMMANDS
 from logitscope.gui.dialogs.shortcuts import ShortcutsDialog
 from logitscope.gui.main_window import MainWindow
 from logitscope.gui.settings import ZOOM
+from logitscope.gui.widgets.token_view import TokenView
 
 Read = Callable[[MainWindow, str], None]
 CONTROL, ALT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.AltModifier
@@ -129,6 +130,22 @@ def test_right_steps_outside_the_editor_and_moves_the_cursor_in_it(
     loaded.setFocus()
     qtbot.keyClick(loaded, Qt.Key.Key_Right)
     qtbot.waitUntil(lambda: len(loaded.session.document.path) == 1)
+
+
+def test_right_in_the_tokens_walks_to_the_end_and_then_steps(
+    qtbot: QtBot, loaded: MainWindow, read: Read
+) -> None:
+    read(loaded, "The sky is")
+    session = loaded.session
+    view = loaded.panels["text"].findChild(TokenView)
+    assert view is not None
+    view.setFocus()
+    session.select(len(session.ids) - 1)
+    qtbot.keyClick(view, Qt.Key.Key_Right)
+    assert session.follows_end
+    assert session.document.path == ()
+    qtbot.keyClick(view, Qt.Key.Key_Right)
+    qtbot.waitUntil(lambda: len(session.document.path) == 1)
 
 
 def test_step_run_rewind_undo_by_key(qtbot: QtBot, loaded: MainWindow, read: Read) -> None:
