@@ -81,7 +81,8 @@ class Session(SessionView):
         self.stop()
         before = self.state
         self.document.set_blocks(blocks)
-        self._push("Typing", before, Kind.TYPING)
+        same_messages = len(blocks) == len(before.blocks)
+        self._push("Typing", before, Kind.TYPING if same_messages else Kind.OTHER)
         self._prompt_was_changed()
 
     def set_wrapping(self, *, chat: bool, add_special: bool, parse_special: bool) -> None:

@@ -16,6 +16,7 @@ from logitscope.gui.panels.text_strip import TextStrip
 from logitscope.gui.panels.token_menu import TokenMenu
 from logitscope.gui.panels.transport import Transport
 from logitscope.gui.session import Session
+from logitscope.gui.widgets.chat_editor import ChatEditor
 from logitscope.gui.widgets.note_bar import NoteBar
 from logitscope.gui.widgets.prompt_edit import PromptEdit
 from logitscope.gui.widgets.token_painter import CellStyle, Mark
@@ -50,6 +51,7 @@ class TextPanel(QWidget):
         self.editor = PromptEdit(self)
         self.editor.setPlaceholderText(self.tr("Type a prompt, such as: The sky is"))
         self.editor.setAccessibleName(self.tr("Prompt"))
+        self.chat = ChatEditor(self)
         self.note = NoteBar(self)
         self.strip = TextStrip(session, self)
         self.view = TokenView(self)
@@ -69,6 +71,7 @@ class TextPanel(QWidget):
         column.setContentsMargins(theme.GRID, theme.GRID, theme.GRID, theme.GRID)
         column.setSpacing(theme.GRID)
         column.addWidget(self.editor)
+        column.addWidget(self.chat)
         column.addWidget(self.note)
         column.addWidget(self.strip)
         column.addWidget(self.view, 1)
@@ -80,6 +83,9 @@ class TextPanel(QWidget):
         self.editor.edited.connect(self._take_text)
         self.editor.undo_requested.connect(session.undo)
         self.editor.redo_requested.connect(session.redo)
+        self.chat.edited.connect(session.set_blocks)
+        self.chat.undo_requested.connect(session.undo)
+        self.chat.redo_requested.connect(session.redo)
         self.view.position_selected.connect(session.select)
         self.view.rewind_requested.connect(self.token_menu.rewind)
         self.view.menu_requested.connect(self._open_menu)
@@ -104,7 +110,13 @@ class TextPanel(QWidget):
     # -- session to widgets -----------------------------------------------------------------
 
     def _show_prompt(self) -> None:
-        self.editor.set_text(self._session.state.text)
+        state = self._session.state
+        self.editor.setVisible(not state.chat)
+        self.chat.setVisible(state.chat)
+        if state.chat:
+            self.chat.set_blocks(state.blocks)
+        else:
+            self.editor.set_text(state.text)
         if self._session.model is None:
             self._show_path()
         else:
@@ -161,7 +173,7 @@ class TextPanel(QWidget):
             trouble = bos_trouble(session.state.prompt_ids, vocabulary)
         if trouble is not None and vocabulary is not None and vocabulary.bos is not None:
             self._warn_of_bos(trouble, name_of(vocabulary, vocabulary.bos))
-        elif not self.editor.is_exact:
+        elif not session.state.chat and not self.editor.is_exact:
             self.note.say(
                 self.tr(
                     "The prompt has characters that an editor cannot keep, such as carriage "

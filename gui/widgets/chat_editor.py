@@ -1,0 +1,141 @@
+"""Chat messages as rows: a role, a text, and a button to take the message out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from logitscope.document import Block
+from logitscope.gui import icons, theme
+from logitscope.gui.widgets.prompt_edit import PromptEdit
+
+ROLES = ("system", "user", "assistant", "tool")
+"""Roles that most templates know; any other can be typed."""
+TALLEST = 320
+
+
+class MessageRow(QWidget):
+    """One message."""
+
+    changed = Signal()
+    removed = Signal()
+    undo_requested = Signal()
+    redo_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.role = QComboBox()
+        self.role.setEditable(True)
+        self.role.addItems(ROLES)
+        self.role.setAccessibleName(self.tr("Role"))
+        self.role.setFixedWidth(112)
+        self.text = PromptEdit(self)
+        self.text.setAccessibleName(self.tr("Message"))
+        self.remove = QToolButton(autoRaise=True)
+        self.remove.setProperty("flat", True)
+        self.remove.setIcon(icons.icon("close", "muted"))
+        self.remove.setToolTip(self.tr("Take this message out"))
+        self.remove.setAccessibleName(self.tr("Take this message out"))
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(theme.GRID)
+        top = Qt.AlignmentFlag.AlignTop
+        row.addWidget(self.role, 0, top)
+        row.addWidget(self.text, 1)
+        row.addWidget(self.remove, 0, top)
+        self.role.currentTextChanged.connect(self.changed)
+        self.text.edited.connect(self.changed)
+        self.text.undo_requested.connect(self.undo_requested)
+        self.text.redo_requested.connect(self.redo_requested)
+        self.remove.clicked.connect(self.removed)
+
+    def show_block(self, block: Block) -> None:
+        """Show a message that came from elsewhere, without saying that it changed."""
+        blocked = self.blockSignals(True)
+        if self.role.currentText() != block.role:
+            self.role.setCurrentText(block.role)
+        self.text.set_text(block.text)
+        self.blockSignals(blocked)
+
+
+class ChatEditor(QScrollArea):
+    """A list of messages that grows and shrinks; ``edited`` carries all of them as blocks."""
+
+    edited = Signal(object)
+    undo_requested = Signal()
+    redo_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._blocks: tuple[Block, ...] = ()
+        self.rows: list[MessageRow] = []
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
+        body = QWidget()
+        self._layout = QVBoxLayout(body)
+        self._layout.setContentsMargins(0, 0, 0, 0)
+        self._layout.setSpacing(theme.GRID)
+        self.add = QPushButton(self.tr("Add message"))
+        self.add.clicked.connect(self._append)
+        self._layout.addWidget(self.add, 0, Qt.AlignmentFlag.AlignLeft)
+        self.setWidget(body)
+
+    def set_blocks(self, blocks: tuple[Block, ...]) -> None:
+        """Show these messages; rows that stay keep their caret."""
+        self._blocks = blocks
+        while len(self.rows) > len(blocks):
+            self.rows.pop().deleteLater()
+        while len(self.rows) < len(blocks):
+            self._add_row()
+        for row, block in zip(self.rows, blocks, strict=True):
+            row.show_block(block)
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        height = self.widget().sizeHint().height() + 2
+        return QSize(super().sizeHint().width(), min(TALLEST, height))
+
+    def _add_row(self) -> None:
+        row = MessageRow(self.widget())
+        row.changed.connect(self._tell)
+        row.removed.connect(partial(self._remove, row))
+        row.undo_requested.connect(self.undo_requested)
+        row.redo_requested.connect(self.redo_requested)
+        self._layout.insertWidget(len(self.rows), row)
+        self.rows.append(row)
+
+    def _tell(self) -> None:
+        blocks = tuple(
+            replace(block, role=row.role.currentText(), text=row.text.text)
+            for row, block in zip(self.rows, self._blocks, strict=True)
+        )
+        if blocks != self._blocks:
+            self._blocks = blocks
+            self.edited.emit(blocks)
+
+    def _append(self) -> None:
+        """The next message is the other side's: user after assistant, assistant after user."""
+        last = self._blocks[-1].role if self._blocks else "assistant"
+        role = "assistant" if last == "user" else "user"
+        self.edited.emit((*self._blocks, Block("", role)))
+        if self.rows:
+            self.rows[-1].text.setFocus()
+
+    def _remove(self, row: MessageRow) -> None:
+        at = self.rows.index(row)
+        left = self._blocks[:at] + self._blocks[at + 1 :]
+        self.edited.emit(left or (Block(""),))
