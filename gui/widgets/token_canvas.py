@@ -48,7 +48,7 @@ class TokenCanvas(QAbstractScrollArea):
         """The token to bring back to the upper edge once it is laid out again."""
         self._is_scrolling_itself = False
         self._frozen_until = 0.0
-        self._filler = QTimer(self, interval=0)
+        self._filler = QTimer(self, interval=0, singleShot=True)
         self._filler.timeout.connect(self._fill_slice)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFrameShape(QAbstractScrollArea.Shape.NoFrame)
