@@ -18,10 +18,12 @@ class Envelope:
     """(c,), the middle of each column, in positions."""
     low: Vector
     high: Vector
+    mean: Vector
+    """Of the finite values."""
 
 
 def envelope(series: Vector, start: int, stop: int, columns: int) -> Envelope:
-    """Least and largest value of each of at most ``columns`` columns of ``series[start:stop]``.
+    """Least, largest and mean value of at most ``columns`` columns of ``series[start:stop]``.
 
     NaN is left out. Where a column holds one value, both are that value.
     """
@@ -29,12 +31,16 @@ def envelope(series: Vector, start: int, stop: int, columns: int) -> Envelope:
     count = min(max(columns, 1), len(part))
     if count == 0:
         nothing = np.zeros(0)
-        return Envelope(nothing, nothing, nothing)
+        return Envelope(nothing, nothing, nothing, nothing)
     edges = np.arange(count + 1, dtype=np.int64) * len(part) // count
     begins = edges[:-1]
     # fmin and fmax pass over NaN.
     low, high = np.fmin.reduceat(part, begins), np.fmax.reduceat(part, begins)
-    return Envelope(start + (begins + edges[1:] - 1) / 2.0, low, high)
+    known = np.isfinite(part)
+    held = np.add.reduceat(known, begins, dtype=np.int64)
+    sums = np.add.reduceat(np.where(known, part, 0.0), begins)
+    mean = np.where(held > 0, sums / np.maximum(held, 1), np.nan)
+    return Envelope(start + (begins + edges[1:] - 1) / 2.0, low, high, mean)
 
 
 def rolling_mean(series: Vector, width: int) -> Vector:

@@ -77,8 +77,12 @@ class ExportMenu(QObject):
 
     def copy_csv(self) -> None:
         """Put the table on the clipboard as CSV that says where the numbers come from."""
-        text = as_csv(self._to_copy(), provenance(self._session))
+        text = as_csv(self._to_copy(), self.made_from())
         QGuiApplication.clipboard().setText(text)
+
+    def made_from(self) -> dict[str, object]:
+        """What the numbers come from; goes into every export."""
+        return provenance(self._session)
 
     def _to_copy(self) -> Table:
         return self._copied() if self._copied is not None else self._table()()
@@ -86,13 +90,19 @@ class ExportMenu(QObject):
     # -- saving -----------------------------------------------------------------------------
 
     def _save_text(self, suffix: str, write: Callable[[Table, dict[str, object]], str]) -> None:
+        make, made_from = self._table(), self.made_from()
+        self.save_later(
+            suffix, lambda path: path.write_text(write(make(), made_from), encoding="utf-8")
+        )
+
+    def save_later(self, suffix: str, write: Callable[[Path], object]) -> None:
+        """Ask where to, then call ``write`` in a thread."""
         path = self._ask(suffix)
         if path is None:
             return
-        make, made_from = self._table(), provenance(self._session)
 
         def work() -> Path:
-            path.write_text(write(make(), made_from), encoding="utf-8")
+            write(path)
             return path
 
         self._background.start(work, self._saved, partial(self._failed, path))

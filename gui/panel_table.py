@@ -68,6 +68,8 @@ PANELS: tuple[PanelSpec, ...] = (
               (("count_box", BARS),)),
     PanelSpec("sampling", mark("Panels", "Sampling"), "sliders",
               f"{_PANELS}.sampling:SamplingPanel", Place.RIGHT, "Ctrl+3", "F7", 9),
+    PanelSpec("loss", mark("Panels", "Loss"), "loss", f"{_PANELS}.loss:LossPanel",
+              Place.BOTTOM, "Ctrl+4", "F8", 2),
     PanelSpec("branches", mark("Panels", "Branches"), "branch",
               f"{_PANELS}.branches:BranchesPanel", Place.BOTTOM, "Ctrl+6", "Shift+F6", 1),
 )  # fmt: skip

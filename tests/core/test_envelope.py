@@ -33,6 +33,13 @@ def test_few_values_are_their_own_columns() -> None:
     assert made.x.tolist() == [1.0, 2.0, 3.0]
     np.testing.assert_array_equal(made.low, [1.0, np.nan, 4.0])
     np.testing.assert_array_equal(made.high, made.low)
+    np.testing.assert_array_equal(made.mean, made.low)
+
+
+def test_means_of_columns() -> None:
+    made = envelope(np.array([1.0, 3.0, np.nan, 5.0, np.nan, np.inf]), 0, 6, 3)
+    np.testing.assert_array_equal(made.mean, [2.0, 5.0, np.nan])
+    np.testing.assert_array_equal(made.high, [3.0, 5.0, np.inf])
 
 
 @given(SERIES, st.integers(1, 15))

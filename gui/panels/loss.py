@@ -1,0 +1,421 @@
+"""The loss panel: where the model was surprised, by how much, and what it had expected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QHideEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QVBoxLayout, QWidget
+from superqt import QElidingLabel
+
+from logitscope.gui import theme
+from logitscope.gui.notices import Notice
+from logitscope.gui.panels import loss_words
+from logitscope.gui.panels.loss_bar import LossBar, WindowsRow
+from logitscope.gui.panels.loss_export import LossExport
+from logitscope.gui.panels.loss_heat import Heat
+from logitscope.gui.panels.loss_opening import TextOpener
+from logitscope.gui.scoring import Scorer
+from logitscope.gui.session import Session
+from logitscope.gui.subjects import OpenedText, ScreenText
+from logitscope.gui.widgets.drop_overlay import local_paths
+from logitscope.gui.widgets.heat_legend import HeatLegend
+from logitscope.gui.widgets.heat_pages import HeatPages
+from logitscope.gui.widgets.loss_curve import LossCurve
+from logitscope.gui.widgets.loss_tooltip import loss_tooltip
+from logitscope.gui.widgets.note_bar import NoteBar
+from logitscope.gui.words import mark
+from logitscope.heat import Measure
+from logitscope.losses import LossTable
+from logitscope.text_units import TextUnits
+from logitscope.vocabulary import Vocabulary
+
+FRAME_MS = 33
+"""Chunks of a fast model arrive more often than a heatmap needs to be drawn."""
+SUMMARY_MS = 500
+LONG_TEXT = 50_000
+"""From so many tokens on the averages, which read all of them, are written twice a second."""
+SHARES = (3, 2)
+"""Heights of heatmap and curve."""
+
+
+class LossPanel(QWidget):
+    """Heatmap and curve of the text on screen or of an opened one."""
+
+    HELP = (
+        mark("LossPanel", "Loss"),
+        mark(
+            "LossPanel",
+            "Each token is tinted by its loss, −ln of the probability the model gave it from all "
+            "tokens before it: the page's colour means expected, a strong tint a surprise. "
+            "The curve below shows the same along the text, with a rolling mean; drag over it to "
+            "look around, with Shift to choose a range and read its averages. "
+            "Click a token to see what the model expected there; N and P go to the next and the "
+            "previous surprise.",
+        ),
+    )
+
+    def __init__(self, session: Session, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._units: tuple[Vocabulary, TextUnits] | None = None
+        self._heat = Heat()
+        self._dirty = range(0)
+        self._shown_ids: object = None
+        self._opened_position: int | None = None
+        self.opened_text = OpenedText(session, self)
+        self._scorers = (
+            Scorer(session, ScreenText(session, self), self),
+            Scorer(session, self.opened_text, self),
+        )
+        self._scorer = self._scorers[0]
+        self.opener = TextOpener(self)
+        self._make_widgets()
+        self.export = LossExport(session, self, self.body)
+        self._lay_out()
+        self._connect()
+        self.setAcceptDrops(True)
+        # Tells the window that a text dropped here is for this panel, and is no model.
+        self.setProperty("takesTexts", True)
+
+    def _make_widgets(self) -> None:
+        self.bar = LossBar(self)
+        self.windows = WindowsRow(self)
+        self.note = NoteBar(self)
+        self.summary = QElidingLabel(self)
+        self.summary.setAccessibleName(self.tr("Averages"))
+        self.legend = HeatLegend(self)
+        self.heat_view = HeatPages(self)
+        self.curve = LossCurve(self)
+        self.body = QSplitter(Qt.Orientation.Vertical, self)
+
+    def _lay_out(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(theme.GRID, theme.GRID, theme.GRID, theme.GRID // 2)
+        column.setSpacing(theme.GRID // 2)
+        column.addWidget(self.bar)
+        column.addWidget(self.note)
+        column.addWidget(self.windows)
+        row = QHBoxLayout()
+        row.setSpacing(theme.GRID)
+        row.addWidget(self.summary, 1)
+        row.addWidget(self.legend)
+        column.addLayout(row)
+        self.body.addWidget(self.heat_view)
+        self.body.addWidget(self.curve)
+        for place, share in enumerate(SHARES):
+            self.body.setStretchFactor(place, share)
+            self.body.setCollapsible(place, place == 1)
+        column.addWidget(self.body, 1)
+        self.setFocusProxy(self.heat_view.view)
+
+    def _connect(self) -> None:
+        session = self._session
+        self._frame = QTimer(self, interval=FRAME_MS, singleShot=True)
+        self._frame.timeout.connect(self._refresh)
+        self._averages = QTimer(self, interval=SUMMARY_MS, singleShot=True)
+        self._averages.timeout.connect(self._show_summary)
+        for scorer in self._scorers:
+            scorer.changed.connect(self._mark_dirty)
+            scorer.progressed.connect(self._show_state)
+            scorer.state_changed.connect(self._show_state)
+            scorer.subject.changed.connect(self._mark_dirty)
+        session.selection_changed.connect(self._show_selection)
+        session.model_changed.connect(self._mark_all)
+        self._connect_bar()
+        heat_view, curve = self.heat_view, self.curve
+        heat_view.set_tooltip(self._tooltip_of)
+        heat_view.position_selected.connect(self._select)
+        heat_view.range_selected.connect(self._choose)
+        heat_view.hovered.connect(curve.set_pointed)
+        heat_view.jump_wanted.connect(self.jump)
+        heat_view.menu_requested.connect(self._open_menu)
+        curve.scrubbed.connect(self._select)
+        curve.range_chosen.connect(self._choose)
+        curve.jump_wanted.connect(self.jump)
+        curve.step_wanted.connect(self.step)
+        theme.notifier().changed.connect(self._mark_all)
+
+    def _connect_bar(self) -> None:
+        bar = self.bar
+        bar.source_chosen.connect(self._choose_source)
+        bar.open_wanted.connect(self.opener.ask)
+        bar.paste_wanted.connect(self.opener.paste)
+        bar.look_changed.connect(self._change_look)
+        bar.jump_wanted.connect(self.jump)
+        bar.toggled_scoring.connect(self._toggle_scoring)
+        bar.underlines.setChecked(True)
+        self.windows.chosen.connect(self._set_windows)
+        self.opener.opened.connect(self.show_text)
+        self.opener.failed.connect(
+            lambda said, detail: self._session.noticed.emit(
+                Notice(said, detail, is_bug=bool(detail))
+            )
+        )
+
+    # -- the text ---------------------------------------------------------------------------
+
+    @property
+    def table(self) -> LossTable:
+        """Numbers of the text on show."""
+        return self._scorer.table
+
+    @property
+    def scorer(self) -> Scorer:
+        return self._scorer
+
+    @property
+    def shows_opened(self) -> bool:
+        """The text on show is an opened one, not the document."""
+        return self._scorer is self._scorers[1]
+
+    @property
+    def heat(self) -> Heat:
+        return self._heat
+
+    def show_text(self, text: str, name: str, note: str = "") -> None:
+        """Score this text beside the document."""
+        self.bar.set_opened(name)
+        self._opened_position = None
+        self.opened_text.set_text(text, name)
+        self.note.say(note, self.tr("Close"), lambda: self.note.say(""))
+        self._choose_source(opened=True)
+
+    def _choose_source(self, opened: bool) -> None:
+        self._scorer.set_active(False)
+        self._scorer = self._scorers[int(opened)]
+        self._scorer.set_active(self.isVisible())
+        if not opened:
+            self.note.say("")
+            self._session.select(None if self._session.follows_end else self._session.position)
+        self._mark_all()
+
+    def _set_windows(self, size: int, stride: int) -> None:
+        self._scorer.set_windows(size, min(stride, max(size // 2, 1)))
+        self._mark_all()
+
+    def _toggle_scoring(self) -> None:
+        if self._scorer.is_scoring:
+            self._scorer.stop()
+        else:
+            self._scorer.resume()
+
+    # -- positions --------------------------------------------------------------------------
+
+    @property
+    def position(self) -> int | None:
+        """The selected position; None at the end of the text."""
+        if self.shows_opened:
+            return self._opened_position
+        return None if self._session.follows_end else self._session.position
+
+    def step(self, direction: int) -> None:
+        """Select the neighbour."""
+        here = len(self.table) if self.position is None else self.position
+        self._select(min(max(here + direction, 0), len(self.table) - 1))
+
+    def jump(self, direction: int) -> None:
+        """Select the next (1) or previous (-1) surprising token, if there is one."""
+        here = self.position
+        if here is None:
+            here = -1 if direction > 0 else len(self.table)
+        found = self._heat.find_strong(here, direction)
+        if found is not None:
+            self._select(found)
+
+    def _select(self, position: int | None) -> None:
+        self._clear_range()
+        if not self.shows_opened:
+            self._session.select(position)
+        else:
+            self._opened_position = position
+            if position:
+                ids = self.table.ids
+                self._session.inspect_ids(self._scorer.context_of(position), int(ids[position]))
+        self._show_selection()
+
+    def _choose(self, start: int, stop: int) -> None:
+        chosen = range(start, stop)
+        if chosen != self.heat_view.chosen:
+            self.heat_view.set_chosen(chosen)
+        self.curve.set_range(chosen)
+        self._show_summary()
+
+    def _clear_range(self) -> None:
+        self.heat_view.set_chosen(range(0))
+        self.curve.set_range(range(0))
+        self._show_summary()
+
+    def _show_selection(self) -> None:
+        self.heat_view.set_selected_position(self.position)
+        self.curve.set_position(self.position)
+
+    # -- showing ----------------------------------------------------------------------------
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._scorer.set_active(True)
+        self._mark_all()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._scorer.set_active(False)
+
+    def flush(self) -> None:
+        """Show at once what would wait for the next frame."""
+        self._refresh()
+
+    def _mark_all(self) -> None:
+        self._mark_dirty(0, len(self.table))
+
+    def _mark_dirty(self, start: int = 0, stop: int = 0) -> None:
+        if self._dirty:
+            self._dirty = range(min(start, self._dirty.start), max(stop, self._dirty.stop))
+        else:
+            self._dirty = range(start, stop)
+        if not self._frame.isActive():
+            self._frame.start()
+
+    def _change_look(self) -> None:
+        bar = self.bar
+        measure = Measure(bar.measure.currentData())
+        self._heat.set_look(measure, is_fitted=bar.fit.isChecked())
+        self.heat_view.view.set_map(is_two_sided=measure.is_two_sided)
+        self.heat_view.view.set_underlines(bar.underlines.isChecked())
+        shown = bar.number_row.isChecked()
+        self.heat_view.set_number_row(self._number_of if shown else None)
+        self._mark_all()
+
+    def _refresh(self) -> None:
+        if not self.isVisible():
+            return
+        dirty, self._dirty = self._dirty, range(0)
+        table = self.table
+        self._heat.update(table, dirty.start, dirty.stop)
+        self._show_tokens()
+        self.heat_view.set_heat(self._heat.codes, self._heat.weights)
+        self._show_legend()
+        entropy = table.entropy if self.bar.entropy.isChecked() else None
+        self.curve.set_series(table.loss, entropy, self._paragraphs)
+        self._show_selection()
+        self._show_windows()
+        self._show_state()
+        if len(table) < LONG_TEXT:
+            self._show_summary()
+        elif not self._averages.isActive():
+            self._averages.start()
+
+    def _show_tokens(self) -> None:
+        vocabulary = self._session.vocabulary
+        ids = self._scorer.subject.ids
+        key = (ids, vocabulary)
+        shown = self._shown_ids
+        if isinstance(shown, tuple) and shown[0] is ids and shown[1] is vocabulary:
+            return
+        self._shown_ids = key
+        fits = len(ids) == len(self.table)
+        self.heat_view.set_text(ids if fits else (), vocabulary)
+        self.curve.set_range(range(0))
+        units = self._units_of(vocabulary)
+        self._paragraphs = np.zeros(0, dtype=np.int64)
+        if units is not None:
+            self._paragraphs = units.paragraph_starts(self.table.ids)
+        self.heat_view.view.set_placeholder(self._placeholder())
+
+    def _units_of(self, vocabulary: Vocabulary | None) -> TextUnits | None:
+        if vocabulary is None:
+            return None
+        if self._units is None or self._units[0] is not vocabulary:
+            self._units = vocabulary, TextUnits(vocabulary)
+        return self._units[1]
+
+    def _show_summary(self) -> None:
+        table, chosen = self.table, self.heat_view.chosen
+        part = chosen or range(len(table))
+        units = self._units_of(self._session.vocabulary)
+        if units is None or not part:
+            self.summary.setText("")
+            return
+        known = ~np.isnan(table.log_probability[part.start : part.stop])
+        counts = units.count(table.ids[part.start : part.stop][known])
+        summary = table.summary(part.start, part.stop, *counts)
+        text = loss_words.summary_text(summary, is_part=bool(chosen))
+        if not text and len(table) == 1:
+            text = self.tr("One token alone has no loss: nothing stands before it.")
+        self.summary.setFont(theme.number_font())
+        self.summary.setText(text)
+        self.summary.setToolTip(f"{text}\n{loss_words.summary_tip(summary)}")
+
+    def _show_legend(self) -> None:
+        measure, scale = self._heat.measure, self._heat.scale
+        if measure is Measure.RANK:
+            self.legend.set_buckets(loss_words.BUCKETS)
+            return
+        is_probability = measure is Measure.PROBABILITY
+        low, high = (
+            loss_words.end_text(value, is_probability=is_probability)
+            for value in (scale.low, scale.high)
+        )
+        if not is_probability:
+            high = f"≥ {high}"
+        if measure.is_two_sided:
+            low = f"≤ {low}"
+        self.legend.set_range(low, high, measure.unit, is_two_sided=measure.is_two_sided)
+
+    def _show_windows(self) -> None:
+        scorer, model = self._scorer, self._session.model
+        context = 0 if model is None else model.context_length
+        self.windows.setVisible(0 < context < len(self.table))
+        self.windows.show_windows(context, scorer.window_size, scorer.stride)
+
+    def _show_state(self) -> None:
+        table = self.table
+        total = max(len(table) - 1, 0)
+        is_over = table.first_unknown >= len(table)
+        done = total if is_over else table.first_unknown - 1
+        self.bar.show_progress(done, total, is_scoring=self._scorer.is_scoring)
+
+    def _placeholder(self) -> str:
+        session = self._session
+        if session.model is None:
+            return self.tr("Open a model to see which tokens of a text surprise it.")
+        if self.shows_opened:
+            if not self.opened_text.text:
+                return self.tr("The opened text is empty: open another.")
+            return self.tr("The model is reading the text …")
+        return self.tr("Type a prompt, or open, paste or drop a text here, to score its tokens.")
+
+    def _tooltip_of(self, position: int) -> str:
+        vocabulary = self._session.vocabulary
+        if vocabulary is None or position >= len(self.table):
+            return ""
+        return loss_tooltip(vocabulary, self.table, position)
+
+    def _number_of(self, position: int) -> str:
+        if position >= len(self.table):
+            return ""
+        if self._heat.measure is Measure.RANK:
+            rank = int(self.table.rank[position])
+            return str(rank) if 0 < rank < 10_000 else (">9k" if rank else "–")
+        value = self._heat.values(self.table, slice(position, position + 1))[0]
+        return loss_words.short_number(float(value))
+
+    # -- menus and drops --------------------------------------------------------------------
+
+    def _open_menu(self, where: QPoint) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.export.fill(menu)
+        menu.popup(where)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if local_paths(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        paths = [path for path in local_paths(event.mimeData()) if Path(path).is_file()]
+        if paths:
+            event.acceptProposedAction()
+            self.opener.open(paths[0])

@@ -1,0 +1,259 @@
+"""Loss along the positions of a text, which can be scrubbed, zoomed and cut out."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QEvent, QObject, QPointF, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from logitscope.envelope import envelope, rolling_mean
+from logitscope.gui import colors, theme
+
+Vector = NDArray[np.float64]
+
+USUAL_TOP = 10.0
+"""Nats: the axis reaches at least so far, so that texts compare."""
+LEAST_COLUMNS = 32
+LEAST_SPAN = 8.0
+"""Positions: the axis is never narrower."""
+MEAN_WIDTH = 32
+"""Tokens of the rolling mean: a sentence or two."""
+MOST_PARAGRAPHS = 200
+"""With more marks than this in view there would be nothing else to see."""
+
+
+class LossCurve(QWidget):
+    """Draws what it is given. A drag selects positions, a drag with Shift a range."""
+
+    scrubbed = Signal(int)
+    """The person is at this position."""
+    range_chosen = Signal(int, int)
+    """The person chose positions ``start <= p < stop``; none where both are equal."""
+    hovered = Signal(object)
+    jump_wanted = Signal(int)
+    step_wanted = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._library = theme.pyqtgraph()
+        self._loss: Vector = np.zeros(0)
+        self._entropy: Vector | None = None
+        self._paragraphs: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._anchor: int | None = None
+        self._is_choosing = False
+        self._position: int | None = None
+        self._make_plot()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.plot)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName(self.tr("Loss along the text"))
+        theme.notifier().changed.connect(self._colour)
+        self._colour()
+
+    def _make_plot(self) -> None:
+        library = self._library
+        self.plot = library.PlotWidget()
+        self.plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        item = self.plot.getPlotItem()
+        item.disableAutoRange()
+        item.hideButtons()
+        item.setMenuEnabled(False)
+        item.setContentsMargins(0, 4, 8, 0)
+        self._box = item.getViewBox()
+        self._box.setMouseEnabled(x=True, y=False)
+        item.getAxis("left").setWidth(36)
+        self._marks = library.PlotCurveItem(connect="pairs")
+        self._curve = library.PlotCurveItem(connect="finite")
+        self._expected = library.PlotCurveItem(connect="finite")
+        self._mean = library.PlotCurveItem(connect="finite")
+        self._region = library.LinearRegionItem(movable=False)
+        self._region.hide()
+        self._line = library.InfiniteLine(angle=90)
+        self._pointer = library.InfiniteLine(angle=90)
+        for drawn in (
+            self._region, self._marks, self._curve, self._expected, self._mean,
+            self._pointer, self._line,
+        ):  # fmt: skip
+            item.addItem(drawn, ignoreBounds=True)
+        self._line.hide()
+        self._pointer.hide()
+        self._box.sigXRangeChanged.connect(self._draw)
+        self.plot.viewport().setMouseTracking(True)
+        self.plot.viewport().installEventFilter(self)
+
+    # -- contents ---------------------------------------------------------------------------
+
+    def set_series(
+        self, loss: Vector, entropy: Vector | None, paragraphs: NDArray[np.int64]
+    ) -> None:
+        """Nats by position, NaN = unknown. Another length shows the whole text again."""
+        is_other = len(loss) != len(self._loss)
+        self._loss, self._entropy, self._paragraphs = loss, entropy, paragraphs
+        if is_other:
+            self.show_all()
+        self._draw()
+
+    def set_position(self, position: int | None) -> None:
+        """Mark the selected position; it is brought into view."""
+        self._position = position
+        self._line.setVisible(position is not None)
+        if position is not None:
+            self._line.setValue(position)
+            self._bring_into_view(position)
+
+    def set_pointed(self, position: int | None) -> None:
+        """Mark the position that is pointed at elsewhere."""
+        self._pointer.setVisible(position is not None)
+        if position is not None:
+            self._pointer.setValue(position)
+
+    def set_range(self, chosen: range) -> None:
+        """Mark a range."""
+        self._region.setVisible(len(chosen) > 0)
+        if chosen:
+            self._region.setRegion((chosen.start - 0.5, chosen.stop - 0.5))
+
+    def show_all(self) -> None:
+        """Zoom out to the whole text."""
+        self._box.setLimits(
+            xMin=-1.0, xMax=max(float(len(self._loss)), LEAST_SPAN), minXRange=LEAST_SPAN
+        )
+        self._box.setXRange(-0.5, max(len(self._loss) - 0.5, LEAST_SPAN - 1), padding=0)
+
+    @property
+    def visible(self) -> range:
+        """Positions in view."""
+        low, high = self._box.viewRange()[0]
+        return range(max(0, int(low)), min(len(self._loss), int(high) + 2))
+
+    def _bring_into_view(self, position: int) -> None:
+        low, high = self._box.viewRange()[0]
+        if not low <= position <= high:
+            half = (high - low) / 2
+            self._box.setXRange(position - half, position + half, padding=0)
+
+    # -- drawing ----------------------------------------------------------------------------
+
+    def _draw(self) -> None:
+        shown = self.visible
+        columns = max(LEAST_COLUMNS, int(self._box.width()))
+        made = envelope(self._loss, shown.start, shown.stop, columns)
+        finite = made.high[np.isfinite(made.high)]
+        top = max(USUAL_TOP, float(finite.max()) if len(finite) else 0.0)
+        self._box.setYRange(0.0, top * 1.05, padding=0)
+        # Both extremes of each column: a stroke from one to the other, and on to the next.
+        x = np.repeat(made.x, 2)
+        y = np.minimum(np.stack((made.low, made.high), axis=1).ravel(), 2 * top)
+        self._curve.setData(x, y)
+        is_close = len(shown) <= columns
+        near = slice(max(0, shown.start - MEAN_WIDTH), shown.stop + MEAN_WIDTH)
+        mean = rolling_mean(self._loss[near], MEAN_WIDTH)[shown.start - near.start :][: len(shown)]
+        self._mean.setData(made.x, mean if is_close else made.mean)
+        self._draw_entropy(shown, columns)
+        self._draw_paragraphs(shown, top * 1.05)
+
+    def _draw_entropy(self, shown: range, columns: int) -> None:
+        self._expected.setVisible(self._entropy is not None)
+        if self._entropy is not None:
+            made = envelope(self._entropy, shown.start, shown.stop, columns)
+            self._expected.setData(made.x, made.mean)
+
+    def _draw_paragraphs(self, shown: range, top: float) -> None:
+        first, last = np.searchsorted(self._paragraphs, (shown.start, shown.stop))
+        places = self._paragraphs[first:last]
+        self._marks.setVisible(0 < len(places) <= MOST_PARAGRAPHS)
+        if 0 < len(places) <= MOST_PARAGRAPHS:
+            self._marks.setData(np.repeat(places - 0.5, 2), np.tile((0.0, top), len(places)))
+
+    def _colour(self) -> None:
+        palette, pen = theme.palette(), self._library.mkPen
+        self.plot.setBackground(palette.page)
+        self._curve.setPen(pen(palette.bar_raw, width=1))
+        self._mean.setPen(pen(palette.accent, width=2))
+        self._expected.setPen(pen(palette.derived, width=1, style=Qt.PenStyle.DotLine))
+        self._marks.setPen(pen(palette.line, width=1, style=Qt.PenStyle.DashLine))
+        self._line.setPen(pen(palette.text, width=1.5))
+        self._pointer.setPen(pen(palette.muted, width=1, style=Qt.PenStyle.DotLine))
+        self._region.setBrush(colors.with_alpha(palette.accent, 0.18))
+        for edge in self._region.lines:
+            edge.setPen(pen(palette.accent, width=1))
+        item = self.plot.getPlotItem()
+        for side in ("left", "bottom"):
+            axis = item.getAxis(side)
+            axis.setPen(palette.line)
+            axis.setTextPen(palette.muted)
+            axis.setTickFont(theme.number_font(-2))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._draw()
+
+    # -- mouse and keys ---------------------------------------------------------------------
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QMouseEvent) and self._take_mouse(event):
+            return True
+        if event.type() is QEvent.Type.Leave:
+            self.hovered.emit(None)
+        return super().eventFilter(watched, event)
+
+    def _take_mouse(self, event: QMouseEvent) -> bool:
+        """The left button belongs to us; the wheel and the middle button zoom and pan."""
+        kind = event.type()
+        position = self.position_at(event.position())
+        is_left = event.button() is Qt.MouseButton.LeftButton
+        if kind is QEvent.Type.MouseMove and not event.buttons():
+            self.hovered.emit(position)
+            return False
+        if kind is QEvent.Type.MouseButtonPress and is_left:
+            self.setFocus(Qt.FocusReason.MouseFocusReason)
+            self._anchor = position
+            self._is_choosing = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            if self._is_choosing and self._position is not None:
+                self._anchor = self._position
+            self._drag_to(position)
+            return True
+        if kind is QEvent.Type.MouseMove and event.buttons() & Qt.MouseButton.LeftButton:
+            self._drag_to(position)
+            return True
+        if kind is QEvent.Type.MouseButtonRelease and is_left:
+            self._anchor = None
+            return True
+        if kind is QEvent.Type.MouseButtonDblClick and is_left:
+            self.show_all()
+            return True
+        return False
+
+    def position_at(self, point: QPointF) -> int | None:
+        """The position nearest to a point of the plot; None without any."""
+        if len(self._loss) == 0:
+            return None
+        x: float = self._box.mapSceneToView(self.plot.mapToScene(point.toPoint())).x()
+        return min(max(round(x), 0), len(self._loss) - 1)
+
+    def _drag_to(self, position: int | None) -> None:
+        if position is None or self._anchor is None:
+            return
+        if self._is_choosing:
+            first, last = sorted((self._anchor, position))
+            self.range_chosen.emit(first, last + 1)
+        elif position != self._position:
+            self.scrubbed.emit(position)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        match event.key():
+            case Qt.Key.Key_Left:
+                self.step_wanted.emit(-1)
+            case Qt.Key.Key_Right:
+                self.step_wanted.emit(1)
+            case Qt.Key.Key_N:
+                self.jump_wanted.emit(1)
+            case Qt.Key.Key_P:
+                self.jump_wanted.emit(-1)
+            case Qt.Key.Key_Home:
+                self.show_all()
+            case _:
+                super().keyPressEvent(event)
