@@ -12,6 +12,7 @@ from logitscope.document import Document, State
 from logitscope.gui.engine import Engine
 from logitscope.gui.exploration import Exploration
 from logitscope.gui.notices import PassCost
+from logitscope.gui.pass_meter import PassMeter
 from logitscope.gui.runner import Runner
 from logitscope.gui.shown import ShownRow
 from logitscope.gui.viewer import Inspected, Viewer
@@ -49,6 +50,7 @@ class SessionView(QObject):
         self.loading_path: str | None = None
         self.last_load: tuple[str, str, LoadOptions] | None = None
         self.cost: PassCost | None = None
+        self.passes = PassMeter(engine, self)
         self._runner = Runner(engine, self.document, self)
         self._runner.running_changed.connect(self.run_changed)
         self._viewer = Viewer(engine, self.document, self)

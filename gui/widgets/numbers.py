@@ -55,3 +55,25 @@ def times(value: float) -> str:
     if 1e3 <= value < 1e6:
         return f"{value:,.0f}×"
     return f"{value:#.4g}×" if SMALL <= value < 1e6 else f"{value:.3e}×"
+
+
+def size(value: float) -> str:
+    """Bytes in powers of 1000, three significant digits: ``248 MB``, ``18.4 kB``, ``20 B``."""
+    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if value >= 0.9995 * factor:
+            return f"{_three(value / factor)} {unit}"
+    return f"{value:.0f} B"
+
+
+def duration(seconds: float) -> str:
+    """Three significant digits: ``0.412 ms``, ``15.2 ms``, ``1.24 s``, ``1,250 s``."""
+    if seconds >= 0.9995:
+        return f"{_three(seconds)} s"
+    return f"{_three(1000 * seconds)} ms" if seconds > 0 else "0 ms"
+
+
+def _three(value: float) -> str:
+    """At least three digits, without an exponent for what is read on screen."""
+    if value >= 99.95:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 9.995 else f"{value:#.3g}"
