@@ -31,6 +31,11 @@ class Insertion(QObject):
         self._number = 0
         engine.replied.connect(self._take)
 
+    @property
+    def is_running(self) -> bool:
+        """A text was asked for and its numbers are on their way."""
+        return self._arrived is not None
+
     def ask(self, text: str, arrived: Arrived) -> None:
         """Call ``arrived`` with the records of the text's tokens behind the present ids."""
         self._arrived = arrived

@@ -204,6 +204,11 @@ class Session(SessionView):
         self._viewer.selected = None
         self._change("Force token", put)
 
+    @property
+    def is_inserting(self) -> bool:
+        """The numbers of a text to be inserted are on their way."""
+        return self._insertion.is_running
+
     def insert_text(self, text: str) -> None:
         """Put a text behind the path, as the tokens the model's tokenizer makes of it."""
         if text and self.is_ready and self.ids:
