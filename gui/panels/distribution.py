@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSpinBox, QTabWidget, QVBoxLayout, QWidget
 from superqt import QElidingLabel
@@ -70,20 +69,19 @@ class DistributionPanel(QWidget):
             (self.compare, self.tr("Compare")),
         ):
             self.tabs.addTab(tab, title)
-        self._corner = self._bars_controls()
-        self.tabs.setCornerWidget(self._corner, Qt.Corner.TopRightCorner)
         self.tabs.currentChanged.connect(self._tab_chosen)
 
     def _lay_out(self) -> None:
         layout = QVBoxLayout(self)
         layout.setContentsMargins(theme.GRID, theme.GRID, theme.GRID, 0)
         layout.setSpacing(theme.GRID // 2)
-        layout.addWidget(self._after)
+        layout.addLayout(self._top_row())
         layout.addWidget(self._figures)
         layout.addWidget(self.tabs, 1)
         self.setFocusProxy(self.bars.view)
 
-    def _bars_controls(self) -> QWidget:
+    def _top_row(self) -> QHBoxLayout:
+        """What the row follows, and how its bars are drawn."""
         self.count_box = QSpinBox()
         make_plain(self.count_box)
         self.count_box.setRange(*BAR_LIMITS)
@@ -100,12 +98,12 @@ class DistributionPanel(QWidget):
             self.scale_box.addItem(name, scale)
         self.scale_box.setAccessibleName(self.tr("Scale of the bars"))
         self.scale_box.currentIndexChanged.connect(self._scale_chosen)
-        corner = QWidget()
-        layout = QHBoxLayout(corner)
-        layout.setContentsMargins(0, 0, 0, theme.GRID // 2)
-        layout.addWidget(self.count_box)
-        layout.addWidget(self.scale_box)
-        return corner
+        row = QHBoxLayout()
+        row.setSpacing(theme.GRID // 2)
+        row.addWidget(self._after, 1)
+        row.addWidget(self.count_box)
+        row.addWidget(self.scale_box)
+        return row
 
     def _connect(self) -> None:
         session = self._session
@@ -136,7 +134,8 @@ class DistributionPanel(QWidget):
         self.bars.view.set_scale(Scale(self.scale_box.currentData()))
 
     def _tab_chosen(self) -> None:
-        self._corner.setVisible(self.tabs.currentWidget() is self.bars)
+        for control in (self.count_box, self.scale_box):
+            control.setVisible(self.tabs.currentWidget() is self.bars)
         self._refresh()
 
     # -- acting -----------------------------------------------------------------------------

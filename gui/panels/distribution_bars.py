@@ -105,11 +105,14 @@ class BarsTab(QWidget):
                 raw,
                 shaped,
                 remover_name(code, is_greedy=is_greedy),
-                word if token_id == marked else "",
+                self._note(rank, word) if token_id == marked else "",
                 place >= rows.head_count,
             )
             for place, (token_id, rank, logit, raw, shaped, code) in enumerate(columns)
         )
+
+    def _note(self, rank: int, word: str) -> str:
+        return self.tr("rank {rank} · {how}").format(rank=numbers.count(rank), how=word)
 
     def _tail(self, rest: Rest) -> Tail | None:
         if rest.count == 0:
@@ -156,8 +159,8 @@ class BarsTab(QWidget):
         ]
         if bar.removed_by:
             facts.append((self.tr("removed by"), bar.removed_by))
-        if bar.mark:
-            facts.append((self.tr("in the text"), bar.mark))
+        if bar.note:
+            facts.append((self.tr("in the text"), bar.note))
         return facts
 
     def _tail_tooltip(self, rows: StepTable) -> str:

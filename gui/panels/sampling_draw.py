@@ -143,7 +143,7 @@ class DrawSection(QWidget):
         self._show_bar(shaped, step.draw, step.token_id)
 
     def _in_words(self, draw: Draw, name: str) -> str:
-        return self.tr("u = {u} → “{token}” (interval {low} – {high})").format(
+        return self.tr("u = {u} → “{token}” [{low}, {high})").format(
             u=f"{draw.u:.4f}", token=name, low=f"{draw.low:.4f}", high=f"{draw.high:.4f}"
         )
 

@@ -36,8 +36,8 @@ class Bar:
     """Probability behind the sampler chain; 0 where a stage removed the token."""
     removed_by: str = ""
     """Name of the stage that removed it, "" where it is kept."""
-    mark: str = ""
-    """Why the row is marked ("sampled", "forced", …); "" for an unmarked one."""
+    note: str = ""
+    """A few words that mark the row ("rank 7 · sampled"); "" for an unmarked one."""
     is_extra: bool = False
     """Not one of the likeliest: shown because it is marked."""
 

@@ -84,9 +84,9 @@ def _keep_small(kept: dict[Any, Any]) -> None:
 class Labels:
     """Words of the head line."""
 
-    token: str
     raw: str
     shaped: str
+    probability: str
     logit: str
     token_id: str
 
@@ -112,17 +112,20 @@ class RowPainter:
         painter, at, height = self._painter, self._at, area.height()
         painter.setFont(self._look.number_font)
         painter.setPen(self._palette.muted)
-        painter.drawText(QRectF(at.text_x, 0, at.text_width, height), LEFT, words.token)
         self._legend(height, words)
-        if at.logit_width:
+        place = QRectF(at.probability_x, 0, at.probability_width, height)
+        painter.drawText(place, LEFT, words.probability)
+        if at.is_stacked:
+            place = QRectF(at.logit_x - GAP, 0, at.logit_width + GAP, height)
+            painter.drawText(place, RIGHT, f"{words.logit}/{words.token_id}")
+        elif at.logit_width:
             painter.drawText(QRectF(at.logit_x, 0, at.logit_width, height), RIGHT, words.logit)
-        if at.id_width:
             painter.drawText(QRectF(at.id_x, 0, at.id_width, height), RIGHT, words.token_id)
         self._tick_names(height)
 
     def _legend(self, height: float, words: Labels) -> None:
-        """Which of the two bars is which; above the column of their numbers."""
-        x = self._at.probability_x
+        """Which of the two bars is which."""
+        x = self._at.text_x
         for color, word in (
             (self._palette.bar_raw, words.raw),
             (self._palette.bar_shaped, words.shaped),
@@ -162,7 +165,7 @@ class RowPainter:
         """One token: its text, two bars, and their numbers on the same two lines."""
         palette = self._palette
         background = palette.page
-        if bar.mark:
+        if bar.note:
             background = self._mark_tint
             self._painter.fillRect(area, background)
             edge = QRectF(0, area.top(), MARK_WIDTH, area.height())
@@ -172,6 +175,8 @@ class RowPainter:
         quiet = self._look.quiet_on(background)
         self._text(area, bar, quiet if bar.removed_by else palette.text)
         self._bars(area, bar, quiet)
+        if bar.note:
+            self._words_behind(_halves(area)[0], self._raw_length(bar), bar.note, quiet)
         self._numbers(area, bar, quiet)
 
     def tail(self, area: QRectF, tail: Tail) -> None:
@@ -207,7 +212,7 @@ class RowPainter:
         look, axis = self._look, self._axis
         upper, lower = _halves(area)
         is_logit = axis.scale is Scale.LOGIT
-        length = axis.fraction(bar.logit if is_logit else bar.raw)
+        length = self._raw_length(bar)
         if bar.removed_by:
             self._bar(upper, length, look.hatch)
             self._words_behind(lower, 0.0, bar.removed_by, quiet)
@@ -215,6 +220,10 @@ class RowPainter:
             self._bar(upper, length, look.raw)
             if not is_logit:
                 self._bar(lower, axis.fraction(bar.shaped), look.shaped)
+
+    def _raw_length(self, bar: Bar) -> float:
+        is_logit = self._axis.scale is Scale.LOGIT
+        return self._axis.fraction(bar.logit if is_logit else bar.raw)
 
     def _bar(self, line: QRectF, length: float, brush: QBrush) -> None:
         if length <= 0.0:
@@ -243,11 +252,11 @@ class RowPainter:
         painter.setFont(self._look.number_font)
         painter.setPen(quiet)
         if at.logit_width:
-            place = QRectF(at.logit_x, area.top(), at.logit_width, area.height())
-            painter.drawText(place, RIGHT, numbers.logit(bar.logit))
-        if at.id_width:
-            place = QRectF(at.id_x, area.top(), at.id_width, area.height())
-            painter.drawText(place, RIGHT, str(bar.token_id))
+            upper, lower = (area, area) if not at.is_stacked else _halves(area)
+            place = QRectF(at.logit_x, upper.top(), at.logit_width, upper.height())
+            painter.drawText(place.adjusted(0, -4, 0, 4), RIGHT, numbers.logit(bar.logit))
+            place = QRectF(at.id_x, lower.top(), at.id_width, lower.height())
+            painter.drawText(place.adjusted(0, -4, 0, 4), RIGHT, str(bar.token_id))
         strong = quiet if bar.removed_by else self._palette.text
         self._pair_of_numbers(area, bar.raw, bar.shaped, quiet, strong)
 

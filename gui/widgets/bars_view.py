@@ -226,7 +226,11 @@ class BarsView(QAbstractScrollArea):
 
     def _labels(self) -> bars_paint.Labels:
         return bars_paint.Labels(
-            self.tr("token"), self.tr("raw"), self.tr("shaped"), self.tr("logit"), self.tr("id")
+            self.tr("raw"),
+            self.tr("shaped"),
+            self.tr("probability"),
+            self.tr("logit"),
+            self.tr("id"),
         )
 
     # -- mouse and keyboard -----------------------------------------------------------------

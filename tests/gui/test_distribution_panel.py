@@ -281,7 +281,7 @@ def test_a_past_position_marks_the_token_that_stands_there(opened: Opened, qtbot
     bars = panel.bars.view.bars
     assert len(bars) == 21
     assert (bars[-1].token_id, bars[-1].rank) == (outsider, 777)
-    assert (bars[-1].mark, bars[-1].is_extra) == ("forced", True)
+    assert (bars[-1].note, bars[-1].is_extra) == ("rank 777 · forced", True)
     tail = panel.bars.view.tail
     assert tail is not None
     assert sum(bar.raw for bar in bars) + tail.raw == pytest.approx(1.0, abs=1e-12)
@@ -298,8 +298,8 @@ def test_the_prompt_s_own_token_is_marked_too(opened: Opened) -> None:
     stage.session.select(1)
     stage.answer_inspection(TEXTBOOK)
     panel.flush()
-    marked = [(bar.token_id, bar.mark) for bar in panel.bars.view.bars if bar.mark]
-    assert marked == [(1, "in the prompt")]
+    marked = [(bar.token_id, bar.note) for bar in panel.bars.view.bars if bar.note]
+    assert marked == [(1, "rank 2 · in the prompt")]
 
 
 # -- empty ------------------------------------------------------------------------------------

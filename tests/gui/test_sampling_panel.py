@@ -255,7 +255,7 @@ def test_the_next_draw_is_the_run_s_own(opened: Opened) -> None:
     names = ["·the", "·blue", "·a", "⏎"]
     low = 0.0 if place == 0 else ends[place - 1]
     assert panel.draw.sentence.text() == (
-        f"Next draw: u = {u:.4f} → “{names[place]}” (interval {low:.4f} – {ends[place]:.4f})"
+        f"Next draw: u = {u:.4f} → “{names[place]}” [{low:.4f}, {ends[place]:.4f})"
     )
     assert panel.draw.bar.u == u
     assert panel.draw.bar.hit == place
@@ -344,7 +344,7 @@ def test_a_past_position_shows_its_own_draw_and_why(opened: Opened) -> None:
     stage.session.path_changed.emit()
     stage.session.select(2)
     panel.flush()
-    assert panel.draw.sentence.text() == "Drawn: u = 0.8000 → “·a” (interval 0.7500 – 0.8750)"
+    assert panel.draw.sentence.text() == "Drawn: u = 0.8000 → “·a” [0.7500, 0.8750)"
     assert panel.draw.bar.u == 0.8
     assert panel.draw.bar.hit == 2
     reason = panel.draw.reason.text()
