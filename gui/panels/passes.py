@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QFrame,
+    QLabel,
+    QScrollArea,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 from superqt.utils import QSignalThrottler
 
 from logitscope.backends.base import ModelInfo
@@ -18,6 +26,9 @@ from logitscope.passes import Pass, PassKind
 
 REFRESH_MS = 33
 """A run of hundreds of tokens a second is drawn thirty times in it."""
+NARROW = 640
+"""Pixels below which the three texts stand one below the other."""
+STRIP_HEIGHT = 96
 
 
 class PassesPanel(QWidget):
@@ -51,28 +62,41 @@ class PassesPanel(QWidget):
         self.strip.setAccessibleName(self.tr("Passes through the model, newest on the right"))
         self.strip.tooltip_of = self._words_of
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        for label in (self.empty, self.detail, self.totals, self.weights, self.activations):
+        for label in (self.empty, self.detail, self.weights, self.activations):
             label.setWordWrap(True)
         for label in (self.detail, self.totals, self.weights, self.activations):
             label.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
             label.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
-        kinds = QHBoxLayout()
-        kinds.setSpacing(2 * theme.GRID)
-        for label in (self.totals, self.weights, self.activations):
-            kinds.addWidget(label, 1)
+        self.strip.setMinimumHeight(STRIP_HEIGHT)
+        self._texts = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._texts.setSpacing(2 * theme.GRID)
+        self._texts.addWidget(self.totals)
+        for label in (self.weights, self.activations):
+            self._texts.addWidget(label, 1)
         body = QWidget()
         column = QVBoxLayout(body)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(theme.GRID)
         column.addWidget(self.strip, 1)
         column.addWidget(self.detail)
-        column.addLayout(kinds)
+        column.addLayout(self._texts)
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        area.setWidget(body)
         self.stack = QStackedWidget()
         self.stack.addWidget(self.empty)
-        self.stack.addWidget(body)
+        self.stack.addWidget(area)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(theme.GRID, theme.GRID, theme.GRID, theme.GRID)
         layout.addWidget(self.stack)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        direction = QBoxLayout.Direction
+        narrow = event.size().width() < NARROW
+        self._texts.setDirection(direction.TopToBottom if narrow else direction.LeftToRight)
 
     def _set_fonts(self) -> None:
         for label in (self.detail, self.totals, self.weights, self.activations):
@@ -214,7 +238,7 @@ def _table(lines: list[tuple[str, ...]]) -> str:
         "<tr>"
         + "".join(
             f"<td align='{'left' if index == 0 else 'right'}' "
-            f"style='padding: 0 {theme.GRID}px 2px 0'>{cell}</td>"
+            f"style='padding: 0 {theme.GRID}px 2px 0'>{cell.replace(' ', '&nbsp;')}</td>"
             for index, cell in enumerate(line)
         )
         + "</tr>"

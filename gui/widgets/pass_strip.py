@@ -27,8 +27,10 @@ LENGTH = 6.0
 """Pixels of a bar for one token, and what every doubling adds."""
 GAP = 2.0
 LEAST_HEIGHT = 4.0
-LEAST_DECADES = 2
-"""Times that differ by less than this factor of 100 shall not look far apart."""
+LEAST_DECADES = 1.5
+"""Times that differ by less than a factor of 30 shall not look far apart."""
+ROOM_BELOW, ROOM_ABOVE = 0.5, 0.1
+"""Decades below the shortest time, so that it has a bar, and above the longest."""
 RIGHT = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
 CENTRE = int(Qt.AlignmentFlag.AlignCenter)
 
@@ -80,7 +82,7 @@ class PassStrip(QWidget):
             self.current_changed.emit()
 
     def sizeHint(self) -> QSize:
-        return QSize(320, 120)
+        return QSize(320, 96)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(160, 72)
@@ -109,11 +111,11 @@ class PassStrip(QWidget):
                 return one
         return None
 
-    def _decades(self) -> tuple[int, int]:
+    def _decades(self) -> tuple[float, float]:
         """Powers of ten of the axis' ends, in seconds."""
         times = [_log(one.seconds) for one in self._passes] or [-3.0]
-        top = math.ceil(max(times) + 1e-9)
-        return min(math.floor(min(times)), top - LEAST_DECADES), top
+        top = max(times) + ROOM_ABOVE
+        return min(min(times) - ROOM_BELOW, top - LEAST_DECADES), top
 
     def _area(self) -> QRectF:
         metrics = QFontMetricsF(theme.number_font(-1))
@@ -137,7 +139,7 @@ class PassStrip(QWidget):
         height = QFontMetricsF(painter.font()).height()
         room = area.height() / (top - bottom)
         every = max(1, math.ceil(1.4 * height / room))
-        for power in range(top, bottom - 1, -every):
+        for power in range(math.floor(top), math.ceil(bottom) - 1, -every):
             y = area.bottom() - (power - bottom) * room
             painter.setPen(QPen(palette.line, 1))
             painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
