@@ -20,6 +20,8 @@ SLICE_TOKENS, SLICE_SECONDS = 100, 0.006
 """Long texts are laid out in slices, so that the window stays alive."""
 FROZEN_SECONDS = 0.25
 """So long the old picture stays while a text is laid out anew: less flicker than growing lines."""
+REPAINT_SECONDS = 0.1
+"""Between two pictures of a text that is still being laid out."""
 STALE_OPACITY = 0.45
 PLAIN = CellStyle()
 
@@ -168,6 +170,7 @@ class TokenCanvas(QAbstractScrollArea):
         frozen = not self.is_complete and time.perf_counter() < self._frozen_until
         self.viewport().setUpdatesEnabled(not frozen)
         if not frozen:
+            self._frozen_until = time.perf_counter() + REPAINT_SECONDS
             self._update_scrollbar()
             self.viewport().update()
 
