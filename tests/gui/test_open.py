@@ -202,6 +202,22 @@ def test_the_model_dies_while_running_and_is_loaded_again(
     assert not window.toast.isVisible()
 
 
+def test_stop_ends_a_model_that_does_not_obey(
+    qtbot: QtBot, window: MainWindow, load: Load, read: Read
+) -> None:
+    load(window, "fake:vocab=500,hang=decode,after=9")
+    read(window, "The sky is")
+    window.session.run(1000)
+    qtbot.waitUntil(lambda: len(window.session.document.path) >= 5, timeout=SLOW_MS)
+    written = window.session.document.tail_ids
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert not window.session.is_running
+    qtbot.waitUntil(lambda: window.session.model is None, timeout=SLOW_MS)
+    qtbot.waitUntil(window.toast.isVisible)
+    assert [action.title for action in shown(window).actions] == ["Load again"]
+    assert window.session.document.tail_ids[: len(written)] == written
+
+
 def test_loading_can_be_stopped(qtbot: QtBot, window: MainWindow) -> None:
     window.opener.open("fake:vocab=500,load_ms=60000")
     assert window.command_actions["stop"].isEnabled()
