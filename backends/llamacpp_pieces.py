@@ -7,6 +7,7 @@ of ``llama_detokenize`` over all ids, with NUL bytes between them, takes a tenth
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from itertools import repeat
 from typing import Any
 
@@ -23,6 +24,8 @@ _BLOCK = 4096
 _USUAL_BYTES = 16
 """A token and a separator take less than this on average in all known vocabularies."""
 _SAMPLES = 64
+_BYTES_WITHIN = 4096
+"""Ids: all known vocabularies have the tokens of single bytes before."""
 
 
 def all_pieces(vocab: Any, n: int) -> tuple[bytes, Lengths]:
@@ -48,8 +51,9 @@ def pieces_at_once(vocab: Any, n: int, *, special: bool = True) -> tuple[bytes, 
 
     It needs a token of one NUL byte, no other NUL, and a tokenizer that does not tidy up spaces.
     """
-    separator = _nul_token(vocab)
-    if separator is None or _tidies_spaces(vocab, separator):
+    singles = _single_bytes(vocab, min(n, _BYTES_WITHIN))
+    separator = singles.get(b"\0")
+    if separator is None or _tidies_spaces(vocab, singles):
         return None
     tokens = np.full(2 * n + 1, separator, dtype=np.int32)
     tokens[1::2] = np.arange(n, dtype=np.int32)
@@ -111,22 +115,23 @@ def _piece(piece: Any, vocab: Any, token_id: int) -> bytes:
     return b""
 
 
-def _nul_token(vocab: Any) -> int | None:
-    """The id whose piece is exactly one NUL byte."""
-    tokens = (ctypes.c_int32 * 8)()
-    n = library().llama_tokenize(vocab, b"\0", 1, tokens, 8, False, False)
-    piece = with_gil("llama_token_to_piece", "ipiib", "i")
-    if n < 1 or _piece(piece, vocab, tokens[n - 1]) != b"\0":
-        return None
-    return int(tokens[n - 1])
+def _single_bytes(vocab: Any, n: int) -> dict[bytes, int]:
+    """The pieces of one byte among the first ``n`` ids, and their ids.
+
+    They are not looked for by tokenizing: llama.cpp aborts where a byte has no token.
+    """
+    blob, lengths = pieces_one_by_one(vocab, n)
+    starts = np.cumsum(lengths) - lengths
+    return {blob[starts[i] : starts[i] + 1]: int(i) for i in np.flatnonzero(lengths == 1)}
 
 
-def _tidies_spaces(vocab: Any, separator: int) -> bool:
+def _tidies_spaces(vocab: Any, singles: Mapping[bytes, int]) -> bool:
     """Whether detokenizing takes the space out of " .", as some WordPiece and BPE models want."""
-    tokens = (ctypes.c_int32 * 16)()
-    n = library().llama_tokenize(vocab, b"a .", 3, tokens, 16, False, False)
-    ids = np.array([separator, *tokens[: max(n, 0)]], dtype=np.int32)
-    return b"a ." not in _detokenize(vocab, ids, special=True).tobytes()
+    if not {b"\0", b" ", b"."} <= singles.keys():
+        return True
+    ids = [singles[b"\0"], singles[b" "], singles[b"."]]
+    text = _detokenize(vocab, np.array(ids, dtype=np.int32), special=True)
+    return text.tobytes() != b"\0 ."
 
 
 def _detokenize(vocab: Any, tokens: NDArray[np.int32], *, special: bool) -> NDArray[np.uint8]:
