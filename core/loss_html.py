@@ -111,7 +111,7 @@ def _spans(
     for group in spans.groups():
         tokens = range(group.start, group.stop)
         # Tokens that share a character have one cell: it shows the strongest of them.
-        shown = max(tokens, key=lambda i: -1.0 if math.isnan(place[i]) else abs(place[i]))
+        shown = max(tokens, key=lambda i: (weight[i], not math.isnan(place[i])))
         classes = "u"
         if not math.isnan(place[shown]):
             classes = f"c{round(place[shown] * (TINTS - 1))}"

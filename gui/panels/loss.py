@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QHideEvent, QShowEvent
@@ -20,7 +18,7 @@ from logitscope.gui.panels.loss_opening import TextOpener
 from logitscope.gui.scoring import Scorer
 from logitscope.gui.session import Session
 from logitscope.gui.subjects import OpenedText, ScreenText
-from logitscope.gui.widgets.drop_overlay import local_paths
+from logitscope.gui.widgets.drop_overlay import TAKES_TEXTS, is_text_file, local_paths
 from logitscope.gui.widgets.heat_legend import HeatLegend
 from logitscope.gui.widgets.heat_pages import HeatPages
 from logitscope.gui.widgets.loss_curve import LossCurve
@@ -78,7 +76,7 @@ class LossPanel(QWidget):
         self._connect()
         self.setAcceptDrops(True)
         # Tells the window that a text dropped here is for this panel, and is no model.
-        self.setProperty("takesTexts", True)
+        self.setProperty(TAKES_TEXTS, True)
 
     def _make_widgets(self) -> None:
         self.bar = LossBar(self)
@@ -411,11 +409,11 @@ class LossPanel(QWidget):
         menu.popup(where)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if local_paths(event.mimeData()):
+        if any(map(is_text_file, local_paths(event.mimeData()))):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        paths = [path for path in local_paths(event.mimeData()) if Path(path).is_file()]
+        paths = list(filter(is_text_file, local_paths(event.mimeData())))
         if paths:
             event.acceptProposedAction()
             self.opener.open(paths[0])

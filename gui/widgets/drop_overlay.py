@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import QEvent, QMimeData, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QDropEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
@@ -9,6 +11,10 @@ from PySide6.QtWidgets import QWidget
 from logitscope.gui import colors, theme
 
 MARGIN = 16
+TAKES_TEXTS = "takesTexts"
+"""Property of a widget on which a text file can be dropped; everything else opens a model."""
+NO_TEXTS = (".gguf", ".safetensors", ".bin", ".pt", ".pth", ".logitscope.json")
+"""Ends of the names of models and sessions."""
 
 
 class DropOverlay(QWidget):
@@ -36,7 +42,9 @@ class DropOverlay(QWidget):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
-        if kind is QEvent.Type.DragLeave:
+        if kind is QEvent.Type.DragLeave or (
+            isinstance(event, QDropEvent) and self._is_for_panel(event)
+        ):
             self.hide()
         elif isinstance(event, QDropEvent) and local_paths(event.mimeData()):
             event.setDropAction(Qt.DropAction.CopyAction)
@@ -48,6 +56,16 @@ class DropOverlay(QWidget):
                 self._cover()
             return True
         return super().eventFilter(watched, event)
+
+    def _is_for_panel(self, event: QDropEvent) -> bool:
+        """Whether it is a text over a widget that has said it takes texts."""
+        paths = local_paths(event.mimeData())
+        if len(paths) != 1 or not is_text_file(paths[0]):
+            return False
+        widget = self._window.childAt(event.position().toPoint())
+        while widget is not None and not widget.property(TAKES_TEXTS):
+            widget = widget.parentWidget()
+        return widget is not None
 
     def _cover(self) -> None:
         if self.isHidden():
@@ -70,6 +88,11 @@ class DropOverlay(QWidget):
         painter.setPen(palette.text)
         words = self.tr("Drop a GGUF file or a model folder to open it")
         painter.drawText(area, Qt.AlignmentFlag.AlignCenter, words)
+
+
+def is_text_file(name: str) -> bool:
+    """Whether a file is to be read as a text: any whose name is not a model's or a session's."""
+    return Path(name).is_file() and not name.lower().endswith(NO_TEXTS)
 
 
 def local_paths(data: QMimeData) -> list[str]:

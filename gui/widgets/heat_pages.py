@@ -166,8 +166,11 @@ class HeatPages(QWidget):
         )
 
     def _heat_page(self) -> None:
+        self.view.set_heat(*self._heat_of_page())
+
+    def _heat_of_page(self) -> tuple[NDArray[np.int16], NDArray[np.uint8]]:
         part = slice(self._start, self._start + PAGE)
-        self.view.set_heat(self._codes[part], self._weights[part])
+        return self._codes[part], self._weights[part]
 
     def _mark_selected(self) -> None:
         here = self._selected

@@ -151,7 +151,9 @@ class LossCurve(QWidget):
         is_close = len(shown) <= columns
         near = slice(max(0, shown.start - MEAN_WIDTH), shown.stop + MEAN_WIDTH)
         mean = rolling_mean(self._loss[near], MEAN_WIDTH)[shown.start - near.start :][: len(shown)]
-        self._mean.setData(made.x, mean if is_close else made.mean)
+        # Where nothing is known there is no mean, though a neighbour may be known.
+        mean = np.where(np.isnan(made.mean), np.nan, mean) if is_close else made.mean
+        self._mean.setData(made.x, mean)
         self._draw_entropy(shown, columns)
         self._draw_paragraphs(shown, top * 1.05)
 
