@@ -22,6 +22,7 @@ from logitscope.gui.main_window import MainWindow
 from logitscope.gui.message import Message, Severity
 from logitscope.gui.session import Session
 from logitscope.gui.settings import THEME, ZOOM, Settings
+from logitscope.heap import keep_freed_blocks
 
 _PACKAGES = {
     "libxcb-cursor.so.0": "libxcb-cursor0",
@@ -69,6 +70,7 @@ def make_application() -> QApplication:
     application.setOrganizationName("Logitscope")
     application.setDesktopFileName("logitscope")
     application.setWindowIcon(icons.application_icon())
+    keep_freed_blocks()
     return application
 
 

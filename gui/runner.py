@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -12,6 +13,10 @@ from logitscope.gui.engine import Engine
 from logitscope.gui.history import Change
 
 FRAME_MS = 16
+LONGEST_FRAME_MS = 250
+MODELS_SHARE = 8
+"""Of the time, the window draws at most an eighth. A model usually computes with every core, in
+step: whatever the window takes from one of them delays all."""
 SPEED_STEPS = 32
 """The speed shown is over this many steps: about a second at usual speeds."""
 
@@ -31,7 +36,9 @@ class Runner(QObject):
         self._has_decoded = False
         self._seconds: deque[float] = deque(maxlen=SPEED_STEPS)
         self._timer = QTimer(self, interval=FRAME_MS, singleShot=True)
-        self._timer.timeout.connect(self.frame)
+        self._timer.timeout.connect(self._begin_frame)
+        self._worked = 0.0
+        """Processor seconds of this thread when the last frame began."""
         self.number = 0
         self.newest: tuple[tuple[int, ...], RowRef] | None = None
         """The ids before the newest row, and where it is; taken by the session once a frame."""
@@ -50,6 +57,8 @@ class Runner(QObject):
         state = self._document.state
         self._change = change
         self._has_decoded = False
+        self._worked = time.thread_time()
+        self._timer.setInterval(FRAME_MS)
         self.number = self._engine.generate(
             self._document.ids,
             state.settings,
@@ -68,6 +77,13 @@ class Runner(QObject):
         self._has_decoded = True
         if not self._timer.isActive():
             self._timer.start()
+
+    def _begin_frame(self) -> None:
+        """What this thread has done since the last frame began tells how soon the next may come."""
+        before, self._worked = self._worked, time.thread_time()
+        cost_ms = 1000 * (self._worked - before)
+        self._timer.setInterval(round(min(LONGEST_FRAME_MS, max(FRAME_MS, MODELS_SHARE * cost_ms))))
+        self.frame.emit()
 
     def take_end(self, reply: Finished) -> None:
         if reply.row is not None and reply.position == len(self._document.ids):

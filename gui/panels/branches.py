@@ -32,8 +32,8 @@ from logitscope.gui.export_menu import ExportMenu
 from logitscope.gui.session import Session
 from logitscope.gui.widgets.branch_model import NAME, OWN, PATH, TEXT, TOKENS, BranchModel
 
-REFRESH_MS = 100
-"""A tree of thousands of nodes is read again at most ten times a second."""
+REFRESH_MS = 250
+"""Reading a tree of thousands of nodes takes some ms: four times a second is enough."""
 SHOWN_TOKENS = 40
 """Of a long segment the beginning says which one it is."""
 

@@ -22,7 +22,8 @@ from logitscope.gui.session import Session
 from logitscope.gui.widgets.facts import FactRow
 from logitscope.gui.widgets.status_dot import StatusDot
 
-FRAME_MS = 33
+FRAME_MS = 100
+"""Faster changing figures cannot be read, and a progress bar paints the window each time."""
 PATIENCE_MS = 150
 """Reading a prompt is shown only where it takes longer: typing should not make the bar blink."""
 NEARLY_FULL = 0.95
