@@ -127,9 +127,12 @@ def score(
         opened = ScoringModel(path, backend, options)
     with opened:
         run = _Run(opened, _window_size(window, opened), stride, _Report(opened, output, tokens))
-        for file in files:
-            if not run.add(file, text_field, bos=bos, html=html):
-                break
+        try:
+            for file in files:
+                if not run.add(file, text_field, bos=bos, html=html):
+                    break
+        except KeyboardInterrupt:
+            run.code = INTERRUPTED
         run.report.close()
     raise typer.Exit(run.code)
 
@@ -222,7 +225,13 @@ class _Run:
     def _write_html(self, scores: _Scores, html: Path) -> None:
         from logitscope.loss_html import loss_html
 
-        page = loss_html(self._opened.vocabulary, scores.table, scores.name)
+        info, table = self._opened.info, scores.table
+        averages = table.summary(0, len(table), None, None)
+        facts = (
+            f"Model: {info.name}, {info.quantization}, {info.backend}",
+            f"Mean loss {averages.mean_loss:.4f} nats, perplexity {averages.perplexity:,.4f}",
+        )
+        page = loss_html(self._opened.vocabulary, table, scores.name, facts=facts)
         try:
             html.write_text(page, encoding="utf-8")
         except OSError as error:

@@ -1,0 +1,370 @@
+"""``logitscope score`` as scripts see it: standard output, standard error, exit code."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+FAKE = "fake:vocab=400"
+TITLES = ["file", "position", "id", "token", "loss", "probability", "rank", "entropy"]
+TEXT = "The sky is blue. 天空 😀\n"
+
+
+def score(
+    *arguments: object, data: bytes = b"", env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "logitscope", "score", *map(str, arguments)],
+        input=data,
+        capture_output=True,
+        timeout=120,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"} | (env or {}),
+        check=False,
+    )
+
+
+def records(*arguments: object, data: bytes = b"", code: int = 0) -> list[dict[str, Any]]:
+    result = score(*arguments, "--format", "jsonl", data=data)
+    assert result.returncode == code, result.stderr.decode()
+    return [json.loads(line) for line in result.stdout.decode().splitlines()]
+
+
+def said(result: subprocess.CompletedProcess[bytes], code: int) -> str:
+    """Standard error of a run: sentences, no traceback."""
+    errors = result.stderr.decode()
+    assert result.returncode == code, errors
+    assert "Traceback" not in errors
+    return errors
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+# -- numbers --------------------------------------------------------------------------------------
+
+
+def test_averages_follow_from_the_tokens(file: Path) -> None:
+    tokens = records(FAKE, file, "--tokens")
+    (average,) = records(FAKE, file)
+    known = tokens[1:]
+    assert tokens[0]["loss"] is None
+    assert [t["position"] for t in tokens] == list(range(len(tokens)))
+    assert b"".join(bytes.fromhex(t["bytes"]) for t in known) == TEXT.encode()
+    losses = [t["loss"] for t in known]
+    assert average["tokens"] == len(known)
+    assert average["unread"] == 0
+    assert average["mean_loss"] == pytest.approx(math.fsum(losses) / len(losses), rel=1e-12)
+    assert average["perplexity"] == pytest.approx(math.exp(average["mean_loss"]), rel=1e-12)
+    assert (average["bytes"], average["characters"]) == (len(TEXT.encode()), len(TEXT))
+    bits = math.fsum(losses) / math.log(2)
+    assert average["bits_per_byte"] == pytest.approx(bits / len(TEXT.encode()), rel=1e-12)
+    assert average["bits_per_character"] == pytest.approx(bits / len(TEXT), rel=1e-12)
+    for limit in (1, 10, 100, 1000):
+        share = sum(t["rank"] <= limit for t in known) / len(known)
+        assert average[f"rank_{limit}"] == pytest.approx(share, rel=1e-12)
+    entropies = [t["entropy"] for t in known]
+    assert average["mean_entropy"] == pytest.approx(math.fsum(entropies) / len(known), rel=1e-12)
+    for token in known:
+        assert token["probability"] == pytest.approx(math.exp(-token["loss"]), rel=1e-12)
+        assert len(token["top_ids"]) == len(token["top_log_probabilities"]) == 10
+
+
+def test_windows_score_every_token_once(file: Path) -> None:
+    file.write_text("The sky is blue, and the grass is green. " * 5)
+    whole = records(FAKE, file, "--tokens")
+    cut = records(FAKE, file, "--tokens", "--window", 16, "--stride", 4)
+    assert [t["id"] for t in cut] == [t["id"] for t in whole]
+    assert [t["loss"] is None for t in cut] == [True] + [False] * (len(cut) - 1)
+    # The first window reads the same; behind it there are fewer tokens in front.
+    assert [t["loss"] for t in cut[:16]] == [t["loss"] for t in whole[:16]]
+    assert cut[16]["loss"] != whole[16]["loss"]
+
+
+def test_without_bos_the_first_token_has_no_loss(file: Path) -> None:
+    led, bare = records(FAKE, file, "--tokens"), records(FAKE, file, "--tokens", "--no-bos")
+    assert [t["id"] for t in bare] == [t["id"] for t in led[1:]]
+    assert bare[0]["loss"] is None
+    assert led[1]["loss"] is not None
+    (average,) = records(FAKE, file, "--no-bos")
+    assert average["tokens"] == len(bare) - 1
+    assert average["bytes"] == len(TEXT.encode()) - len(bytes.fromhex(bare[0]["bytes"]))
+
+
+@pytest.mark.llama
+@pytest.mark.torch
+def test_both_backends_on_the_same_weights(tiny_hf: Path, tiny_gguf: Path, file: Path) -> None:
+    pytest.importorskip("llama_cpp", reason="the extra `llama` is not installed")
+    (ours,) = records(tiny_hf, file, "--device", "cpu", "--threads", 1)
+    (theirs,) = records(tiny_gguf, file, "--threads", 1)
+    assert (ours["tokens"], ours["bytes"]) == (theirs["tokens"], theirs["bytes"])
+    # llama.cpp's usual cache is float16.
+    assert theirs["mean_loss"] == pytest.approx(ours["mean_loss"], rel=5e-3)
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+def test_several_files_and_standard_input(file: Path) -> None:
+    first, second = records(FAKE, file, "-", data=TEXT.encode("utf-16"))
+    assert (first["file"], second["file"]) == (str(file), "standard input")
+    del first["file"], second["file"]
+    assert first == second
+
+
+def test_a_bad_file_does_not_keep_others_from_being_scored(tmp_path: Path, file: Path) -> None:
+    (tmp_path / "model.bin").write_bytes(bytes(range(256)) * 8)
+    result = score(FAKE, tmp_path / "model.bin", tmp_path / "absent.txt", file)
+    errors = said(result, 1).splitlines()
+    assert errors[0] == "logitscope: model.bin is a binary file: choose a text file."
+    assert "absent.txt" in errors[1]
+    assert len(errors) == 2
+    lines = result.stdout.decode().splitlines()
+    assert len(lines) == 2
+    assert lines[1].startswith(str(file))
+
+
+def test_the_guess_of_an_old_encoding_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "old.txt"
+    path.write_bytes("Grün ist die Heide, süß der Wein.".encode("latin-1"))
+    result = score(FAKE, path, "--format", "jsonl")
+    assert said(result, 0) == "logitscope: old.txt is not UTF-8 and is read as Latin-1.\n"
+    assert json.loads(result.stdout)["characters"] == 33
+
+
+def test_the_records_of_json_lines_are_texts_of_their_own(tmp_path: Path, file: Path) -> None:
+    path = tmp_path / "texts.jsonl"
+    path.write_text("".join(json.dumps({"id": 1, "text": t}) + "\n" for t in (TEXT, "", TEXT)))
+    both = records(FAKE, path, "--field", "text", "--tokens")
+    alone = records(FAKE, file, "--tokens")
+    length = len(alone)
+    assert [t["loss"] for t in both[:length]] == [t["loss"] for t in alone]
+    # The empty one is BOS alone.
+    assert both[length]["loss"] is None
+    assert [t["loss"] for t in both[length + 1 :]] == [t["loss"] for t in alone]
+    (average,) = records(FAKE, path, "--field", "text")
+    assert average["unread"] == 0
+    assert average["characters"] == 2 * len(TEXT)
+    errors = said(score(FAKE, path), 1)
+    assert "--field" in errors
+    assert "here: text" in errors
+
+
+# -- formats --------------------------------------------------------------------------------------
+
+
+def test_tables_for_people(file: Path) -> None:
+    result = score(FAKE, file)
+    assert said(result, 0) == ""
+    title, line = result.stdout.decode().splitlines()
+    assert title.split()[:4] == ["file", "tokens", "mean", "loss"]
+    assert line.startswith(str(file))
+    lines = score(FAKE, file, "--tokens").stdout.decode().splitlines()
+    assert lines[0].split() == TITLES
+    assert lines[1].split()[-4:] == ["–"] * 4
+
+
+def test_csv_holds_what_json_lines_hold(file: Path) -> None:
+    for arguments in ([], ["--tokens"]):
+        expected = records(FAKE, file, *arguments)
+        text = score(FAKE, file, *arguments, "--format", "csv").stdout.decode()
+        found = list(csv.DictReader(io.StringIO(text)))
+        assert len(found) == len(expected)
+        for row, record in zip(found, expected, strict=True):
+            assert list(row) == list(record)
+            for name, value in record.items():
+                values = value if isinstance(value, list) else [value]
+                assert row[name] == " ".join("" if v is None else str(v) for v in values)
+
+
+def test_parquet_holds_what_json_lines_hold(file: Path) -> None:
+    pytest.importorskip("pyarrow", reason="the extra `parquet` is not installed")
+    from pyarrow import parquet
+
+    for arguments in ([], ["--tokens"]):
+        data = score(FAKE, file, file, *arguments, "--format", "parquet").stdout
+        found = parquet.read_table(io.BytesIO(data)).to_pylist()
+        expected = records(FAKE, file, file, *arguments)
+        assert [list(row) for row in found] == [list(record) for record in expected]
+        for row, record in zip(found, expected, strict=True):
+            for name, value in record.items():
+                if name == "top_log_probabilities":
+                    np.testing.assert_allclose(row[name], value, rtol=1e-6)
+                else:
+                    assert row[name] == value
+
+
+def test_parquet_without_its_package_is_one_sentence(tmp_path: Path, file: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['pyarrow'] = None\n")
+    result = score(FAKE, file, "--format", "parquet", env={"PYTHONPATH": str(tmp_path)})
+    assert said(result, 1) == (
+        "logitscope: Parquet needs the package pyarrow: pip install 'logitscope[parquet]'\n"
+    )
+
+
+def test_html_is_one_file_for_one_text(tmp_path: Path, file: Path) -> None:
+    page = tmp_path / "page.html"
+    assert said(score(FAKE, file, "--html", page), 0) == ""
+    text = page.read_text(encoding="utf-8")
+    assert "The" in re.sub("<[^>]*>", "", text)
+    assert "perplexity" in text
+    assert "http" not in text.replace("http-equiv", "").replace("http://www.w3.org", "")
+    errors = said(score(FAKE, file, "--html", tmp_path / "absent" / "page.html"), 1)
+    assert "cannot be written" in errors
+    assert "one file" in said(score(FAKE, file, file, "--html", page), 2)
+
+
+# -- what a person may give -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "known"),
+    [
+        ("", [], 0),
+        ("", ["--no-bos"], 0),
+        ("x", ["--no-bos"], 0),
+        ("x", [], 1),
+    ],
+)
+def test_texts_of_no_and_of_one_token(text: str, arguments: Sequence[str], known: int) -> None:
+    result = score(FAKE, "-", "--format", "jsonl", *arguments, data=text.encode())
+    errors = said(result, 0)
+    assert len(errors.splitlines()) == (0 if known else 1)
+    if text or "--no-bos" not in arguments:
+        average = json.loads(result.stdout)
+        assert average["tokens"] == known
+        assert (average["mean_loss"] is None) == (known == 0)
+
+
+@pytest.mark.parametrize("text", [" \n\t \n", "one\0two", "\x1b[31m"])
+def test_odd_texts_are_scored_to_the_last_byte(text: str) -> None:
+    (average,) = records(FAKE, "-", data=text.encode())
+    assert average["bytes"] == len(text.encode())
+    assert average["unread"] == 0
+
+
+def test_lone_surrogates_are_read_as_replacement_characters() -> None:
+    result = score(FAKE, "-", "--format", "jsonl", data="a\ud800b".encode("utf-8", "surrogatepass"))
+    assert "U+FFFD" in said(result, 0)
+    assert json.loads(result.stdout)["bytes"] == len("a\ufffdb".encode())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["--window", "1"], 2, "--window"),
+        (["--window", "16", "--stride", "9"], 2, "--stride 9 is more than half"),
+        (["--stride", "0"], 2, "--stride"),
+        (["--window", "5000"], 1, "at most 4096"),
+        (["--context", "1"], 1, "at least 2"),
+        (["--format", "xml"], 2, "--format"),
+        (["--backend", "nonsense"], 1, "nonsense"),
+    ],
+)
+def test_wrong_options(file: Path, arguments: list[str], code: int, sentence: str) -> None:
+    result = score(FAKE, file, *arguments)
+    assert sentence in said(result, code)
+    assert result.stdout == b""
+
+
+def test_no_file_is_wrong_usage() -> None:
+    assert "FILE" in said(score(FAKE), 2)
+
+
+def test_a_model_that_dies_leaves_what_is_done(file: Path) -> None:
+    file.write_text("The sky is blue. " * 30)
+    result = score(FAKE + ",abort=prefill,after=100", file, file, "--format", "jsonl")
+    errors = said(result, 1).splitlines()
+    assert len(errors) == 2
+    assert " tokens are scored" in errors[1]
+    (average,) = [json.loads(line) for line in result.stdout.decode().splitlines()]
+    assert average["tokens"] == 64
+    assert average["unread"] > 0
+
+
+def test_a_model_that_fails_says_so_once_a_file(file: Path) -> None:
+    errors = said(score(FAKE + ",fail=prefill", file), 1).splitlines()
+    assert len(errors) == 2
+    assert "failed in prefill" in errors[0]
+
+
+# -- Ctrl-C and the bar ---------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_interrupt_keeps_and_prints_what_is_done(tmp_path: Path, file: Path) -> None:
+    (tmp_path / "slow.txt").write_text("The sky is blue. " * 40)
+    with terminal() as (ours, theirs):
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "logitscope", "score", FAKE + ",prefill_ms_per_token=5"),
+                *(file.name, "slow.txt", file.name, "--format", "jsonl"),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            env=os.environ | TERMINAL,
+            cwd=tmp_path,
+            start_new_session=True,
+        )
+        drawn = b""
+        # The second file's bar is drawn: it is being read.
+        while b"slow.txt" not in drawn:
+            drawn += os.read(ours, 65536)
+        os.kill(process.pid, signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    first, second = [json.loads(line) for line in output.splitlines()]
+    assert (first["file"], first["unread"]) == (file.name, 0)
+    assert second["file"] == "slow.txt"
+    assert second["unread"] > 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_a_terminal_sees_a_bar_with_rate_and_time_left(file: Path) -> None:
+    file.write_text("The sky is blue. " * 20)
+    with terminal() as (ours, theirs):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "logitscope", "score", FAKE + ",prefill_ms_per_token=4", file],
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            env=os.environ | TERMINAL,
+        )
+        drawn = b""
+        while b"tokens/s" not in drawn:
+            drawn += os.read(ours, 65536)
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "━".encode() in drawn
+    assert b"0:00:0" in drawn
+    assert b"\x1b" not in output
+
+
+TERMINAL = {"TERM": "xterm", "COLUMNS": "160"}
+
+
+@contextmanager
+def terminal() -> Iterator[tuple[int, int]]:
+    """Our end and the program's end of a pseudo-terminal."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    yield ours, theirs
+    os.close(theirs)
+    os.close(ours)
