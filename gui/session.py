@@ -272,6 +272,8 @@ class Session(SessionView):
 
     def _prompt_was_changed(self) -> None:
         self._viewer.selected = None
+        # Who reads the session on this signal must not take the ids for those of the new text.
+        self._viewer.is_waiting_for_ids = self.vocabulary is not None
         self.prompt_changed.emit()
         self._viewer.evaluate_text()
 
@@ -284,7 +286,7 @@ class Session(SessionView):
         newest, self._runner.newest = self._runner.newest, None
         if newest is not None:
             row = self._viewer.fetch(*newest)
-            if row is not None and self.is_running:
+            if row is not None and self.is_running and self.follows_end:
                 self._viewer.show(row)
         if not self.is_running:
             self._viewer.look()

@@ -98,7 +98,8 @@ class SessionView(QObject):
     @property
     def row(self) -> ShownRow | None:
         """The row on show: of the selected position, or, while its row is on the way, the last
-        one (then ``row_is_current`` is False). During a run the newest. None: there is none.
+        one (then ``row_is_current`` is False). During a run whose end is followed, the newest.
+        None: there is none.
         """
         return self._viewer.shelf.current
 

@@ -85,14 +85,14 @@ class ChatEditor(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
-        body = QWidget()
-        self._layout = QVBoxLayout(body)
+        self._body = QWidget()
+        self._layout = QVBoxLayout(self._body)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(theme.GRID)
         self.add = QPushButton(self.tr("Add message"))
         self.add.clicked.connect(self._append)
         self._layout.addWidget(self.add, 0, Qt.AlignmentFlag.AlignLeft)
-        self.setWidget(body)
+        self.setWidget(self._body)
 
     def set_blocks(self, blocks: tuple[Block, ...]) -> None:
         """Show these messages; rows that stay keep their caret."""
@@ -106,11 +106,11 @@ class ChatEditor(QScrollArea):
         self.updateGeometry()
 
     def sizeHint(self) -> QSize:
-        height = self.widget().sizeHint().height() + 2
+        height = self._body.sizeHint().height() + 2
         return QSize(super().sizeHint().width(), min(TALLEST, height))
 
     def _add_row(self) -> None:
-        row = MessageRow(self.widget())
+        row = MessageRow(self._body)
         row.changed.connect(self._tell)
         row.removed.connect(partial(self._remove, row))
         row.undo_requested.connect(self.undo_requested)

@@ -256,3 +256,20 @@ def test_expanding_the_tree_leaves_the_path_and_is_one_undo(qtbot: QtBot, loaded
     assert loaded.state.count == count
     loaded.redo()
     assert loaded.state.count == count + 4
+
+
+def test_a_position_selected_during_a_run_stays_on_show(qtbot: QtBot, session: Session) -> None:
+    session.open_model("fake:vocab=500,seed=3,decode_ms=20")
+    session.set_prompt("abc")
+    qtbot.waitUntil(ready(session), timeout=20_000)
+    session.run(60)
+    qtbot.waitUntil(lambda: len(session.document.path) >= 3)
+    wanted = session.prompt_length + 1
+    session.select(wanted)
+    qtbot.waitUntil(lambda: session.row_is_current)
+    grown = len(session.ids) + 3
+    qtbot.waitUntil(lambda: len(session.ids) >= grown or not session.is_running)
+    assert session.position == wanted
+    assert session.row is not None
+    assert session.row.position == wanted
+    session.stop()
