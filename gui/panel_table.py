@@ -40,6 +40,8 @@ class PanelSpec:
     """Part of its row or column, against the others there."""
     remembers: tuple[tuple[str, Setting[int]], ...] = ()
     """Spin boxes of the panel, by attribute path, whose values are settings."""
+    is_shown: bool = True
+    """Whether it is open in the default layout."""
 
     def build(self, session: Session) -> QWidget:
         module, _, name = self.source.partition(":")
@@ -72,4 +74,7 @@ PANELS: tuple[PanelSpec, ...] = (
               Place.BOTTOM, "Ctrl+4", "F8", 2),
     PanelSpec("branches", mark("Panels", "Branches"), "branch",
               f"{_PANELS}.branches:BranchesPanel", Place.BOTTOM, "Ctrl+6", "Shift+F6", 1),
+    PanelSpec("passes", mark("Panels", "Passes"), "passes",
+              f"{_PANELS}.passes:PassesPanel", Place.BOTTOM, "Ctrl+7", "Shift+F7", 1,
+              is_shown=False),
 )  # fmt: skip
