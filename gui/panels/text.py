@@ -135,7 +135,8 @@ class TextPanel(QWidget):
             return
         self._stale.stop()
         self.view.set_stale(False)
-        self.view.set_tokens(session.ids, session.vocabulary)
+        # A run only adds tokens: painting a full view again for each costs more than the model.
+        self.view.set_tokens(session.ids, session.vocabulary, repaint=not session.is_running)
         self._shown_prompt = session.prompt_length
         self.view.set_placeholder(self._placeholder())
         self._show_selection()

@@ -50,6 +50,8 @@ class TokenCanvas(QAbstractScrollArea):
         """The token to bring back to the upper edge once it is laid out again."""
         self._is_scrolling_itself = False
         self._frozen_until = 0.0
+        self._repaints = False
+        """Everything has to be painted, whatever was laid out."""
         self._filler = QTimer(self, interval=0, singleShot=True)
         self._filler.timeout.connect(self._fill_slice)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -77,8 +79,15 @@ class TokenCanvas(QAbstractScrollArea):
         """Every token is laid out; long texts take a few idle moments."""
         return len(self._layout) == len(self._ids)
 
-    def set_tokens(self, ids: Sequence[int], vocabulary: Vocabulary | None) -> None:
-        """Show these ids. Only what differs from the present ones is laid out."""
+    def set_tokens(
+        self, ids: Sequence[int], vocabulary: Vocabulary | None, *, repaint: bool = True
+    ) -> None:
+        """Show these ids. Only what differs from the present ones is laid out.
+
+        Without ``repaint`` only that is painted, too: for a text that grows, and whose tokens stay
+        marked as they are.
+        """
+        self._repaints |= repaint
         if vocabulary is not self._vocabulary:
             self._vocabulary = vocabulary
             self._layout.set_vocabulary(vocabulary)
@@ -94,6 +103,7 @@ class TokenCanvas(QAbstractScrollArea):
         """Forget what was chosen or pointed at among tokens that are others now."""
         if self._chosen.stop > token:
             self._chosen = range(0)
+            self._repaints = True
         if self._hovered is not None and self._hovered >= token:
             self._hovered = None
         if self._selected is not None and self._selected >= len(self._ids):
@@ -142,6 +152,7 @@ class TokenCanvas(QAbstractScrollArea):
             self.viewport().update()
 
     def _restyle(self) -> None:
+        self._repaints = True
         self._hold_place()
         self._fonts = TokenFonts(self._shows_ids)
         self._layout.set_style(
@@ -172,7 +183,15 @@ class TokenCanvas(QAbstractScrollArea):
         if not frozen:
             self._frozen_until = time.perf_counter() + REPAINT_SECONDS
             self._update_scrollbar()
-            self.viewport().update()
+            self._update_changed()
+
+    def _update_changed(self) -> None:
+        """Have painted what was laid out anew, and all below it."""
+        view = self.viewport()
+        line = self._layout.take_changed_line()
+        top = 0 if self._repaints else max(0, self._top_of(line))
+        view.update(0, top, view.width(), view.height() - top)
+        self._repaints = False
 
     # -- scrolling --------------------------------------------------------------------------
 

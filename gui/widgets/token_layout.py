@@ -76,6 +76,7 @@ class TokenLayout:
         """First cell of each token."""
         self._lines: list[int] = [0]
         """First cell of each line; one line even where there is no cell."""
+        self._changed_line = 0
 
     # -- how ------------------------------------------------------------------------------
 
@@ -191,6 +192,11 @@ class TokenLayout:
 
     # -- wrapping -------------------------------------------------------------------------
 
+    def take_changed_line(self) -> int:
+        """The first line that is another since this was last asked; ``line_count`` if none is."""
+        line, self._changed_line = self._changed_line, len(self._lines)
+        return line
+
     def _rewrap(self, line: int) -> None:
         """Set the line ends again from a line on: it and the next depend on what follows."""
         del self._lines[line + 1 :]
@@ -199,6 +205,7 @@ class TokenLayout:
     def _wrap(self) -> None:
         """Add the lines behind the last known one."""
         ends, lines, breaks = self._ends, self._lines, self._breaks
+        self._changed_line = min(self._changed_line, len(lines) - 1)
         count = len(self._cells)
         next_break = bisect_left(breaks, lines[-1])
         while lines[-1] < count:

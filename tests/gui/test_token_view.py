@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QSize, Qt
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QContextMenuEvent, QGuiApplication, QHelpEvent, QImage, QPainter
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
@@ -459,3 +460,32 @@ def test_another_vocabulary_draws_the_same_ids_anew(sky: TokenView) -> None:
     assert sky.drawn_lines() == ["zz"]
     sky.set_tokens((0, 1), None)
     assert sky.ids == ()
+
+
+def on_screen(view: TokenView) -> QImage:
+    """What is there without painting anything again."""
+    QApplication.processEvents()
+    corner = view.viewport().mapTo(view.window(), QPoint())
+    area = QRect(corner, view.viewport().size())
+    return view.screen().grabWindow(view.window().winId()).toImage().copy(area)
+
+
+def test_a_text_that_grows_looks_as_if_it_were_painted_anew(view: TokenView) -> None:
+    rng = random.Random(4)
+    ids: list[int] = []
+    asked: set[int] = set()
+
+    def style(token: int) -> CellStyle:
+        asked.add(token)
+        return CellStyle(theme.palette().generated_tint)
+
+    view.set_style(style)
+    for _ in range(120):
+        ids.append(rng.choice([THE, SKY, BLUE, STOP, CJK, WOMAN, ZWJ, LAPTOP, TAB, E2, REST]))
+        asked.clear()
+        view.set_tokens(tuple(ids), VOCABULARY, repaint=False)
+        grown = on_screen(view)
+        new = len(asked)
+        view.viewport().update()
+        assert grown == on_screen(view), ids
+    assert new < len(asked) / 2
