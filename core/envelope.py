@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 
+BLOCK = 256
+"""Values summed up in one block; a view of more than this a column reads blocks only."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Envelope:
@@ -57,3 +60,66 @@ def rolling_mean(series: Vector, width: int) -> Vector:
     held = counts[end] - counts[begin]
     with np.errstate(invalid="ignore"):
         return np.where(held > 0, (sums[end] - sums[begin]) / np.maximum(held, 1), np.nan)
+
+
+class BlockedSeries:
+    """A series that grows and changes in places, of which any stretch is drawn fast.
+
+    Holds a reference to the values and 32 bytes a block.
+    """
+
+    def __init__(self, sign: float = 1.0) -> None:
+        """``sign``: what the values are multiplied by when they are read."""
+        self._sign = sign
+        self._values: Vector = np.zeros(0)
+        self._blocks = Envelope(*(np.zeros(0) for _ in range(4)))
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def update(self, values: Vector, start: int, stop: int) -> None:
+        """Take these values, of which only ``start <= p < stop`` and the length are new."""
+        count = -(-len(values) // BLOCK)
+        if count != len(self._blocks.x):
+            self._blocks = _resized(self._blocks, count)
+        self._values = values
+        first, last = start // BLOCK, min(-(-stop // BLOCK), count)
+        if first >= last:
+            return
+        begin, end = first * BLOCK, min(last * BLOCK, len(values))
+        # Whole blocks lie in front; the last of the text may be shorter.
+        whole = envelope(self._read(begin, end // BLOCK * BLOCK), 0, end, (end - begin) // BLOCK)
+        parts = [whole] if len(whole.x) else []
+        if end % BLOCK:
+            parts.append(envelope(self._read(end // BLOCK * BLOCK, end), 0, end, 1))
+        for name in ("low", "high", "mean"):
+            made = np.concatenate([getattr(part, name) for part in parts])
+            getattr(self._blocks, name)[first:last] = made
+
+    def slice(self, start: int, stop: int) -> Vector:
+        """The values themselves."""
+        return self._read(start, stop)
+
+    def envelope(self, start: int, stop: int, columns: int) -> Envelope:
+        """As ``envelope``; of wide stretches the columns are whole blocks, so that they reach up
+        to a block beyond, and a mean weighs blocks alike."""
+        if stop - start < columns * BLOCK:
+            made = envelope(self._read(start, stop), 0, stop - start, columns)
+            return Envelope(made.x + start, made.low, made.high, made.mean)
+        first, last = start // BLOCK, -(-stop // BLOCK)
+        low = envelope(self._blocks.low, first, last, columns)
+        high = envelope(self._blocks.high, first, last, columns)
+        mean = envelope(self._blocks.mean, first, last, columns)
+        x = (low.x + 0.5) * BLOCK - 0.5
+        return Envelope(np.minimum(x, len(self) - 1), low.low, high.high, mean.mean)
+
+    def _read(self, start: int, stop: int) -> Vector:
+        return self._sign * self._values[start:stop]
+
+
+def _resized(blocks: Envelope, count: int) -> Envelope:
+    kept = min(count, len(blocks.x))
+    made = Envelope(*(np.full(count, np.nan) for _ in range(4)))
+    for name in ("low", "high", "mean"):
+        getattr(made, name)[:kept] = getattr(blocks, name)[:kept]
+    return made

@@ -8,6 +8,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QVBoxLayout, QWidget
 from superqt import QElidingLabel
 
+from logitscope.envelope import BlockedSeries
 from logitscope.gui import theme
 from logitscope.gui.notices import Notice
 from logitscope.gui.panels import loss_words
@@ -60,6 +61,8 @@ class LossPanel(QWidget):
         self._session = session
         self._units: tuple[Vocabulary, TextUnits] | None = None
         self._heat = Heat()
+        self._series = BlockedSeries(sign=-1.0), BlockedSeries()
+        self._paragraphs = np.zeros(0, dtype=np.int64)
         self._dirty = range(0)
         self._shown_ids: object = None
         self._opened_position: int | None = None
@@ -295,8 +298,11 @@ class LossPanel(QWidget):
         self._show_tokens()
         self.heat_view.set_heat(self._heat.codes, self._heat.weights)
         self._show_legend()
-        entropy = table.entropy if self.bar.entropy.isChecked() else None
-        self.curve.set_series(table.loss, entropy, self._paragraphs)
+        loss, entropy = self._series
+        loss.update(table.log_probability, dirty.start, dirty.stop)
+        entropy.update(table.entropy, dirty.start, dirty.stop)
+        shown = entropy if self.bar.entropy.isChecked() else None
+        self.curve.set_series(loss, shown, self._paragraphs)
         self._show_selection()
         self._show_windows()
         self._show_state()

@@ -38,6 +38,10 @@ class Heat:
             self.scale = scale
             start, stop = 0, count
         part = slice(start, min(stop, count))
+        if np.isnan(table.log_probability[part]).all():
+            # A long text that has just been opened: nothing to compute for a million tokens.
+            self.codes[part], self.weights[part] = UNKNOWN, 0
+            return
         place = heat.places(self.values(table, part), scale)
         codes = np.where(np.isnan(place), UNKNOWN, np.round(place * _STEPS))
         self.codes[part] = codes.astype(np.int16)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QEvent, QObject, QPointF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from logitscope.envelope import envelope, rolling_mean
+from logitscope.envelope import BlockedSeries, Envelope, rolling_mean
 from logitscope.gui import colors, theme
 
 Vector = NDArray[np.float64]
@@ -38,9 +38,10 @@ class LossCurve(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._library = theme.pyqtgraph()
-        self._loss: Vector = np.zeros(0)
-        self._entropy: Vector | None = None
+        self._loss = BlockedSeries()
+        self._entropy: BlockedSeries | None = None
         self._paragraphs: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._count = 0
         self._anchor: int | None = None
         self._is_choosing = False
         self._position: int | None = None
@@ -87,11 +88,12 @@ class LossCurve(QWidget):
     # -- contents ---------------------------------------------------------------------------
 
     def set_series(
-        self, loss: Vector, entropy: Vector | None, paragraphs: NDArray[np.int64]
+        self, loss: BlockedSeries, entropy: BlockedSeries | None, paragraphs: NDArray[np.int64]
     ) -> None:
         """Nats by position, NaN = unknown. Another length shows the whole text again."""
-        is_other = len(loss) != len(self._loss)
+        is_other = len(loss) != self._count
         self._loss, self._entropy, self._paragraphs = loss, entropy, paragraphs
+        self._count = len(loss)
         if is_other:
             self.show_all()
         self._draw()
@@ -119,15 +121,15 @@ class LossCurve(QWidget):
     def show_all(self) -> None:
         """Zoom out to the whole text."""
         self._box.setLimits(
-            xMin=-1.0, xMax=max(float(len(self._loss)), LEAST_SPAN), minXRange=LEAST_SPAN
+            xMin=-1.0, xMax=max(float(self._count), LEAST_SPAN), minXRange=LEAST_SPAN
         )
-        self._box.setXRange(-0.5, max(len(self._loss) - 0.5, LEAST_SPAN - 1), padding=0)
+        self._box.setXRange(-0.5, max(self._count - 0.5, LEAST_SPAN - 1), padding=0)
 
     @property
     def visible(self) -> range:
         """Positions in view."""
         low, high = self._box.viewRange()[0]
-        return range(max(0, int(low)), min(len(self._loss), int(high) + 2))
+        return range(max(0, int(low)), min(self._count, int(high) + 2))
 
     def _bring_into_view(self, position: int) -> None:
         low, high = self._box.viewRange()[0]
@@ -140,7 +142,7 @@ class LossCurve(QWidget):
     def _draw(self) -> None:
         shown = self.visible
         columns = max(LEAST_COLUMNS, int(self._box.width()))
-        made = envelope(self._loss, shown.start, shown.stop, columns)
+        made = self._loss.envelope(shown.start, shown.stop, columns)
         finite = made.high[np.isfinite(made.high)]
         top = max(USUAL_TOP, float(finite.max()) if len(finite) else 0.0)
         self._box.setYRange(0.0, top * 1.05, padding=0)
@@ -148,19 +150,23 @@ class LossCurve(QWidget):
         x = np.repeat(made.x, 2)
         y = np.minimum(np.stack((made.low, made.high), axis=1).ravel(), 2 * top)
         self._curve.setData(x, y)
-        is_close = len(shown) <= columns
-        near = slice(max(0, shown.start - MEAN_WIDTH), shown.stop + MEAN_WIDTH)
-        mean = rolling_mean(self._loss[near], MEAN_WIDTH)[shown.start - near.start :][: len(shown)]
-        # Where nothing is known there is no mean, though a neighbour may be known.
-        mean = np.where(np.isnan(made.mean), np.nan, mean) if is_close else made.mean
-        self._mean.setData(made.x, mean)
+        is_close = len(made.x) == len(shown)
+        self._mean.setData(made.x, self._rolling(shown, made) if is_close else made.mean)
         self._draw_entropy(shown, columns)
         self._draw_paragraphs(shown, top * 1.05)
+
+    def _rolling(self, shown: range, made: Envelope) -> Vector:
+        """The rolling mean where every position has a column of its own."""
+        begin = max(0, shown.start - MEAN_WIDTH)
+        near = self._loss.slice(begin, shown.stop + MEAN_WIDTH)
+        mean = rolling_mean(near, MEAN_WIDTH)[shown.start - begin :][: len(shown)]
+        # Where nothing is known there is no mean, though a neighbour may be known.
+        return np.where(np.isnan(made.mean), np.nan, mean)
 
     def _draw_entropy(self, shown: range, columns: int) -> None:
         self._expected.setVisible(self._entropy is not None)
         if self._entropy is not None:
-            made = envelope(self._entropy, shown.start, shown.stop, columns)
+            made = self._entropy.envelope(shown.start, shown.stop, columns)
             self._expected.setData(made.x, made.mean)
 
     def _draw_paragraphs(self, shown: range, top: float) -> None:
@@ -231,10 +237,10 @@ class LossCurve(QWidget):
 
     def position_at(self, point: QPointF) -> int | None:
         """The position nearest to a point of the plot; None without any."""
-        if len(self._loss) == 0:
+        if self._count == 0:
             return None
         x: float = self._box.mapSceneToView(self.plot.mapToScene(point.toPoint())).x()
-        return min(max(round(x), 0), len(self._loss) - 1)
+        return min(max(round(x), 0), self._count - 1)
 
     def _drag_to(self, position: int | None) -> None:
         if position is None or self._anchor is None:

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logitscope.envelope import envelope, rolling_mean
+from logitscope.envelope import BlockedSeries, envelope, rolling_mean
 
 SERIES = st.lists(st.one_of(st.just(math.nan), st.floats(-100, 100)), max_size=60)
 
@@ -52,3 +52,40 @@ def test_rolling_mean(series: list[float], width: int) -> None:
             assert math.isclose(mean, sum(known) / len(known), rel_tol=1e-9, abs_tol=1e-9)
         else:
             assert math.isnan(mean)
+
+
+@given(st.integers(0, 2000), st.integers(1, 6), st.data())
+def test_blocks_give_the_same_extremes(n: int, columns: int, data: st.DataObject) -> None:
+    """Changed in places, grown and cut: a wide view still shows every extreme."""
+    generator = np.random.default_rng(n)
+    series = BlockedSeries(sign=-1.0)
+    values = generator.normal(size=n)
+    series.update(values, 0, n)
+    start = data.draw(st.integers(0, n))
+    stop = data.draw(st.integers(start, n))
+    values[start:stop] = np.nan
+    values[start:stop:3] = 7.0
+    longer = np.concatenate((values, generator.normal(size=300)))
+    series.update(longer, start, stop)
+    series.update(longer, n, n + 300)
+    made = series.envelope(0, len(longer), columns)
+    assert len(made.x) == min(columns, len(longer))
+    assert np.nanmin(made.low) == -np.nanmax(longer)
+    assert np.nanmax(made.high) == -np.nanmin(longer)
+    assert made.x.min() >= 0 and made.x.max() < len(longer)
+
+
+def test_a_close_view_shows_the_values() -> None:
+    series = BlockedSeries()
+    values = np.arange(1000.0)
+    series.update(values, 0, 1000)
+    made = series.envelope(300, 310, 50)
+    assert made.x.tolist() == made.low.tolist() == made.mean.tolist() == list(range(300, 310))
+    assert series.slice(5, 7).tolist() == [5.0, 6.0]
+
+
+def test_block_means_of_even_blocks() -> None:
+    series = BlockedSeries()
+    values = np.repeat([1.0, 3.0, 5.0, 7.0], 256)
+    series.update(values, 0, len(values))
+    assert series.envelope(0, 1024, 2).mean.tolist() == [2.0, 6.0]
