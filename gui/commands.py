@@ -29,8 +29,9 @@ _SEEDS = 1_000_000
 
 def stop(shell: Shell) -> None:
     """End whatever the model process is busy with, and the process where it does not obey."""
-    shell.session.stop()
+    # In this order: ending a run asks for the row behind it, which shall not be stopped.
     shell.session.engine.stop_hard()
+    shell.session.stop()
 
 
 def change_temperature(direction: int, shell: Shell) -> None:

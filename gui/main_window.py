@@ -6,22 +6,20 @@ from PySide6.QtCore import QByteArray, QSize, Qt
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QDialog,
-    QDockWidget,
     QMainWindow,
     QMenu,
     QMenuBar,
-    QTabWidget,
     QVBoxLayout,
     QWidget,
 )
 
-from logitscope.gui import commands, theme
+from logitscope.gui import commands, docking, theme
 from logitscope.gui.actions import ActionSet
 from logitscope.gui.files import SessionFiles
 from logitscope.gui.message import Message, Severity
 from logitscope.gui.notify import Messages
 from logitscope.gui.opening import Opener
-from logitscope.gui.panel_table import PANELS, PanelSpec, Place
+from logitscope.gui.panel_table import PANELS, Place
 from logitscope.gui.panels.model import ModelBar
 from logitscope.gui.panels.text import TextPanel
 from logitscope.gui.session import Session
@@ -37,13 +35,6 @@ LAYOUT_VERSION = 1
 USUAL_SIZE = QSize(1440, 900)
 FRAME_HEIGHT = 32
 """Left for the title bar that the system puts around the window."""
-RIGHT_SHARE = 0.42
-"""Of the window's width, for the panels on the right."""
-
-_AREAS = {
-    Place.RIGHT: Qt.DockWidgetArea.RightDockWidgetArea,
-    Place.BOTTOM: Qt.DockWidgetArea.BottomDockWidgetArea,
-}
 
 
 class MainWindow(QMainWindow):
@@ -73,12 +64,8 @@ class MainWindow(QMainWindow):
     # -- making -----------------------------------------------------------------------------
 
     def _build_panels(self) -> None:
-        self.setDockNestingEnabled(True)
-        # The columns reach to the bottom: what is below the text is about the text.
-        self.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
-        self.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
+        docking.prepare(self)
         self.setContentsMargins(theme.GRID, 0, theme.GRID, theme.GRID)
-        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         for spec in PANELS:
             panel = spec.build(self.session)
             spec.bind(panel, self.settings)
@@ -93,24 +80,6 @@ class MainWindow(QMainWindow):
                 dock = PanelDock(spec.id, title, panel, self)
                 self.docks[spec.id] = dock
                 _explain(dock.title, panel)
-
-    def _place_docks(self) -> None:
-        """Every dock where the table puts it."""
-        for place, area in _AREAS.items():
-            specs = [spec for spec in PANELS if spec.place is place]
-            for spec in specs:
-                self.addDockWidget(area, self.docks[spec.id])
-            self._share_out(specs, place)
-
-    def _share_out(self, specs: list[PanelSpec], place: Place) -> None:
-        docks: list[QDockWidget] = [self.docks[spec.id] for spec in specs]
-        shares = [100 * spec.share for spec in specs]
-        if place is Place.RIGHT:
-            self.resizeDocks(docks, shares, Qt.Orientation.Vertical)
-            widths = [round(RIGHT_SHARE * self.width())] * len(docks)
-            self.resizeDocks(docks, widths, Qt.Orientation.Horizontal)
-        else:
-            self.resizeDocks(docks, shares, Qt.Orientation.Horizontal)
 
     def _build_top(self) -> None:
         top = QWidget(self)
@@ -143,7 +112,7 @@ class MainWindow(QMainWindow):
         layout = self.layout()
         if layout is not None:
             layout.activate()
-        self._place_docks()
+        docking.place(self, PANELS, self.docks)
         self._default_layout: QByteArray = self.saveState(LAYOUT_VERSION)
         remembered = self.settings.layout
         if remembered is not None:
@@ -217,6 +186,11 @@ class MainWindow(QMainWindow):
 
     def insert_text(self) -> None:
         self.files.insert_text()
+
+    def show_exact_prompt(self) -> None:
+        from logitscope.gui.dialogs.exact_prompt import ExactPromptDialog
+
+        self._open_dialog(ExactPromptDialog(self.session, self))
 
     def show_library(self) -> None:
         self.opener.show_library()

@@ -172,6 +172,8 @@ def test_escape_stops_a_slow_run(qtbot: QtBot, window: MainWindow, load: Callabl
     qtbot.keyClick(window, Qt.Key.Key_Escape)
     assert not window.session.is_running
     assert 2 <= len(window.session.document.path) < 64
+    qtbot.waitUntil(lambda: window.session.row_is_current)
+    assert window.messages.kept == ()
 
 
 def test_alt_and_a_figure_force_the_token_of_that_rank(

@@ -1,0 +1,59 @@
+"""Where the docks stand at first, and how they share the room."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
+
+from logitscope.gui.panel_table import PanelSpec, Place
+
+RIGHT_SHARE = 0.42
+"""Of the window's width, for the panels on the right."""
+BOTTOM_SHARE = 0.36
+"""Of the window's height, for the panels below the text."""
+
+
+def prepare(window: QMainWindow) -> None:
+    """How docks may be put together in this window."""
+    window.setDockNestingEnabled(True)
+    # The columns reach to the bottom: what is below the text is about the text.
+    window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
+    window.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
+    window.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
+
+
+def place(
+    window: QMainWindow, specs: Sequence[PanelSpec], docks: Mapping[str, QDockWidget]
+) -> None:
+    """Every dock where the table puts it: on the right one below the other, at the bottom all
+    in one place as tabs, the first of them in front."""
+    right = [spec for spec in specs if spec.place is Place.RIGHT]
+    bottom = [spec for spec in specs if spec.place is Place.BOTTOM]
+    for spec in right:
+        window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, docks[spec.id])
+    for spec in bottom:
+        window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, docks[spec.id])
+    for spec in bottom[1:]:
+        window.tabifyDockWidget(docks[bottom[0].id], docks[spec.id])
+    for spec in (*right, *bottom):
+        docks[spec.id].setVisible(spec.is_shown)
+    if bottom:
+        docks[bottom[0].id].raise_()
+    _share_out(window, right, bottom, docks)
+
+
+def _share_out(
+    window: QMainWindow,
+    right: Sequence[PanelSpec],
+    bottom: Sequence[PanelSpec],
+    docks: Mapping[str, QDockWidget],
+) -> None:
+    column = [docks[spec.id] for spec in right]
+    heights = [100 * spec.share for spec in right]
+    width = round(RIGHT_SHARE * window.width())
+    window.resizeDocks(column, heights, Qt.Orientation.Vertical)
+    window.resizeDocks(column, [width] * len(column), Qt.Orientation.Horizontal)
+    height = round(BOTTOM_SHARE * window.height())
+    window.resizeDocks([docks[spec.id] for spec in bottom[:1]], [height], Qt.Orientation.Vertical)
