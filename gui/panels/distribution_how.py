@@ -1,4 +1,4 @@
-"""The "how" tab: softmax in three moves, and what does and does not change it."""
+"""The "how" tab: softmax in three moves, what changes it, and where the logit comes from."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from logitscope.gui import theme
+from logitscope.gui.panels.distribution_logit import LogitSource
 from logitscope.gui.panels.step_words import Labels
 from logitscope.gui.session import Session
 from logitscope.gui.shown import ShownRow
@@ -32,6 +33,7 @@ class HowTab(QWidget):
         self.moves = self._text()
         self.constant = self._text()
         self.ranking = self._text()
+        self.source = LogitSource(session, labels)
         self.added = SliderField(
             self.tr("Add to every logit"), -ADDED_LIMIT, ADDED_LIMIT, ADDED_TYPED_LIMIT, parent=self
         )
@@ -57,6 +59,7 @@ class HowTab(QWidget):
         column.addWidget(self.ranking)
         column.addLayout(slider)
         column.addWidget(self.constant)
+        column.addWidget(self.source)
         column.addStretch(1)
         area = QScrollArea()
         area.setWidgetResizable(True)
@@ -87,6 +90,7 @@ class HowTab(QWidget):
         row, shaped, token = self._session.row, self._session.shaped, self.token
         for label in (self.moves, self.constant, self.ranking):
             label.setFont(theme.number_font())
+        self.source.show_token(row, token)
         if row is None or shaped is None or token is None:
             self.moves.setText(
                 self.tr("Here stands how a probability comes about, once there is one.")

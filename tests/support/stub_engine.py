@@ -51,6 +51,9 @@ class StubEngine(QObject):
     ) -> int:
         return self._note("generate")
 
+    def unembed(self, ids: tuple[int, ...], token_id: int) -> int:
+        return self._note("unembed")
+
     def cancel(self, number: int) -> None:
         self.requests.append("cancel")
 
