@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from logitscope import diagnosis, sampling
 from logitscope.draw_view import Frequency, Intervals, frequencies, intervals
@@ -52,9 +52,11 @@ class DrawSection(QWidget):
         self._lay_out()
 
     def _lay_out(self) -> None:
+        self.reason.setWordWrap(True)
         for label in (self.sentence, self.reason):
-            label.setWordWrap(True)
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        # Its text changes with every move of a slider: it must not lay out the panel again.
+        self.sentence.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         buttons = QHBoxLayout()
         buttons.addWidget(self.again)
         buttons.addWidget(self.many)
@@ -148,7 +150,7 @@ class DrawSection(QWidget):
         )
 
     def _show_bar(self, shaped: Shaped, draw: Draw | None, token_id: int) -> None:
-        least = 0.5 / max(1, self.bar.width())
+        least = 1.0 / max(1, self.bar.width())
         shown = intervals(shaped, MOST_INTERVALS, least)
         self.bar.set_draw(
             self._named(shown, draw, token_id), None if draw is None else draw.u, token_id

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import (
+    QColor,
     QFontMetricsF,
     QHelpEvent,
     QPainter,
@@ -19,6 +20,8 @@ from logitscope.gui import colors, theme
 
 MARK_HEIGHT = 8.0
 PADDING = 4.0
+SHADES = (0.55, 0.3)
+"""Neighbouring intervals are told apart by these shares of the bars' colour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,37 +93,38 @@ class DrawBar(QWidget):
         palette = theme.palette()
         area = QRectF(0, MARK_HEIGHT + 2, self.width(), self.height() - MARK_HEIGHT - 2)
         painter.fillRect(area, colors.mix(palette.page, palette.tail, 0.6))
-        painter.setFont(theme.token_font(-1))
-        metrics = QFontMetricsF(painter.font())
+        fills = [colors.mix(palette.page, palette.bar_raw, share) for share in SHADES]
         for index, interval in enumerate(self._intervals):
-            self._paint_interval(painter, area, interval, index, metrics)
+            fill = self._of(interval, index, [*fills, palette.bar_shaped])
+            left = interval.low * area.width()
+            width = interval.high * area.width() - left
+            painter.fillRect(QRectF(left, area.top(), width, area.height()), fill)
+        inks = [colors.readable(palette.text, fill) for fill in (*fills, palette.bar_shaped)]
+        self._paint_texts(painter, area, inks)
         if self._u is not None:
             self._paint_mark(painter, area, self._u)
         painter.end()
 
-    def _paint_interval(
-        self,
-        painter: QPainter,
-        area: QRectF,
-        interval: Interval,
-        index: int,
-        metrics: QFontMetricsF,
-    ) -> None:
-        palette = theme.palette()
-        left = interval.low * area.width()
-        place = QRectF(left, area.top(), interval.high * area.width() - left, area.height())
-        is_hit = interval.token_id == self._hit
-        fill = palette.bar_shaped if is_hit else colors.mix(palette.page, palette.bar_raw, 0.55)
-        painter.fillRect(
-            place,
-            fill if index % 2 == 0 or is_hit else colors.mix(palette.page, palette.bar_raw, 0.3),
-        )
-        room = place.width() - 2 * PADDING
-        if room < metrics.averageCharWidth() * 2:
-            return
-        painter.setPen(colors.readable(palette.text, fill))
-        text = metrics.elidedText(interval.text, Qt.TextElideMode.ElideRight, room)
-        painter.drawText(place, int(Qt.AlignmentFlag.AlignCenter), text)
+    def _of(self, interval: Interval, index: int, choices: list[QColor]) -> QColor:
+        """The last of the colours for the interval that was hit, else the others in turn."""
+        if interval.token_id == self._hit:
+            return choices[-1]
+        return choices[index % len(SHADES)]
+
+    def _paint_texts(self, painter: QPainter, area: QRectF, inks: list[QColor]) -> None:
+        """The tokens of the intervals that have room for one."""
+        painter.setFont(theme.token_font(-1))
+        metrics = QFontMetricsF(painter.font())
+        least = 2 * metrics.averageCharWidth()
+        for index, interval in enumerate(self._intervals):
+            left = interval.low * area.width() + PADDING
+            room = interval.high * area.width() - PADDING - left
+            if room < least:
+                continue
+            painter.setPen(self._of(interval, index, inks))
+            text = metrics.elidedText(interval.text, Qt.TextElideMode.ElideRight, room)
+            place = QRectF(left, area.top(), room, area.height())
+            painter.drawText(place, int(Qt.AlignmentFlag.AlignCenter), text)
 
     def _paint_mark(self, painter: QPainter, area: QRectF, u: float) -> None:
         color = theme.palette().text

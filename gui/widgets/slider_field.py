@@ -50,6 +50,8 @@ class SliderField(QObject):
         self._low = low
         self._high = high
         self._decimals = decimals
+        self._shown: float | None = None
+        """The value last shown or entered: nine fields are refreshed at every frame of a drag."""
         self.label = QLabel(text)
         self.slider = QSlider(Qt.Orientation.Horizontal)
         self.slider.setRange(0, SLIDER_STEPS)
@@ -84,6 +86,9 @@ class SliderField(QObject):
 
     def set_value(self, value: float) -> None:
         """Show a value; the slider stands at its end for one beyond it."""
+        if value == self._shown:
+            return
+        self._shown = value
         with QSignalBlocker(self.box):
             self.box.setValue(value)
         self._place_slider(value)
@@ -103,11 +108,12 @@ class SliderField(QObject):
 
     def _slider_moved(self, step: int) -> None:
         value = self._low + (self._high - self._low) * step / SLIDER_STEPS
-        value = round(value, self._decimals)
+        value = self._shown = round(value, self._decimals)
         with QSignalBlocker(self.box):
             self.box.setValue(value)
         self.changed.emit(value)
 
     def _box_changed(self, value: float) -> None:
+        self._shown = value
         self._place_slider(value)
         self.changed.emit(value)

@@ -39,6 +39,14 @@ class StageRow:
 class _Delegate(QStyledItemDelegate):
     """Paints number and title left, the effect right; inactive lines in the quiet colour."""
 
+    def __init__(self, view: QListWidget) -> None:
+        super().__init__(view)
+        self.read_theme()
+
+    def read_theme(self) -> None:
+        self._font = theme.number_font(-0.5)
+        self._size = QSize(100, round(QFontMetricsF(self._font).height() + 10))
+
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         row = index.data(ROW)
         palette = theme.palette()
@@ -46,14 +54,14 @@ class _Delegate(QStyledItemDelegate):
         is_current = index.row() == _current_row(option)
         if is_current:
             painter.fillRect(area, palette.selection)
-        painter.setFont(theme.number_font(-0.5))
+        painter.setFont(self._font)
         painter.setPen(palette.text if row.is_active or is_current else palette.muted)
         inner = area.adjusted(PADDING, 0, -PADDING, 0)
         painter.drawText(inner, CENTRE_LEFT, f"{index.row() + 1}   {row.title}")
         painter.drawText(inner, CENTRE_RIGHT, row.effect)
 
     def sizeHint(self, _option: QStyleOptionViewItem, _index: AnyIndex) -> QSize:
-        return QSize(100, round(QFontMetricsF(theme.number_font()).height() + 8))
+        return self._size
 
 
 def _current_row(option: QStyleOptionViewItem) -> int:
@@ -69,12 +77,14 @@ class StageList(QListWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setItemDelegate(_Delegate(self))
+        self._delegate = _Delegate(self)
+        self.setItemDelegate(self._delegate)
+        self.setUniformItemSizes(True)
         self.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.model().rowsMoved.connect(self._was_dragged)
-        theme.notifier().changed.connect(self._fit)
+        theme.notifier().changed.connect(self._theme_changed)
 
     def set_rows(self, rows: tuple[StageRow, ...]) -> None:
         """Show these rows; the current one stays current."""
@@ -92,9 +102,16 @@ class StageList(QListWidget):
         for place, row in enumerate(rows):
             item = self.item(place)
             if item.data(ROW) != row:
-                item.setData(ROW, row)
-                item.setToolTip(row.tooltip)
-                item.setData(Qt.ItemDataRole.AccessibleTextRole, f"{row.title}, {row.effect}")
+                # One change a row, not one a role: each makes the view lay out its rows again.
+                self.model().setItemData(
+                    self.indexFromItem(item),
+                    {
+                        KEY: row.key,
+                        ROW: row,
+                        Qt.ItemDataRole.ToolTipRole: row.tooltip,
+                        Qt.ItemDataRole.AccessibleTextRole: f"{row.title}, {row.effect}",
+                    },
+                )
 
     def keys(self) -> list[str]:
         return [self.item(place).data(KEY) for place in range(self.count())]
@@ -119,6 +136,10 @@ class StageList(QListWidget):
 
     def _was_dragged(self) -> None:
         self.order_changed.emit(self.keys())
+
+    def _theme_changed(self) -> None:
+        self._delegate.read_theme()
+        self._fit()
 
     def _fit(self) -> None:
         """As high as its rows: the list never scrolls by itself."""
