@@ -17,6 +17,7 @@ _RANK = {
     Channel.INSPECT: 1,
     Channel.UNEMBED: 1,
     Channel.EXPLORE: 2,
+    Channel.COMPARE: 2,
     Channel.GENERATE: 2,
     Channel.SCORE: 3,
 }

@@ -66,6 +66,8 @@ class Channel(StrEnum):
     """The distribution at a position the person looks at."""
     EXPLORE = "explore"
     """Rows for expanding the tree."""
+    COMPARE = "compare"
+    """Rows to be set against another model's."""
     GENERATE = "generate"
     SCORE = "score"
     UNEMBED = "unembed"
