@@ -41,6 +41,11 @@ class ScoringModel:
         self._client.close()
 
     @property
+    def pid(self) -> int | None:
+        """Process id of the model process."""
+        return self._client.pid
+
+    @property
     def info(self) -> ModelInfo:
         return self._loaded.info
 
