@@ -92,8 +92,8 @@ class LogitSource(QLabel):
     def _why_not(self, model: ModelInfo) -> str:
         if model.backend == "llamacpp":
             return self.tr(
-                "llama.cpp does not give the hidden state: open the model's Hugging Face folder "
-                "to see its logits as dot products."
+                "llama.cpp gives logits without the hidden state and the table behind them: open "
+                "the model's Hugging Face folder to see its logits as dot products."
             )
         if model.backend == "hf":
             return self.tr(

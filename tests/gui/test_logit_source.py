@@ -122,7 +122,7 @@ def test_after_a_failure_the_next_look_asks_again(stage: Stage, open_how) -> Non
 @pytest.mark.parametrize(
     ("backend", "words"),
     [
-        ("llamacpp", "llama.cpp does not give the hidden state"),
+        ("llamacpp", "llama.cpp gives logits without the hidden state"),
         ("hf", "stub does behind its unembedding table"),
         ("other", "logits alone"),
     ],
