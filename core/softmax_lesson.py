@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from logitscope.distribution import Distribution
+from logitscope.exponentials import pieces
 from logitscope.sampling import Shaped
 
 
@@ -31,11 +32,12 @@ def moves(distribution: Distribution, token_id: int, added: float = 0.0) -> Move
     Raises IndexError for an id outside the vocabulary.
     """
     plain = distribution.softmax_of(token_id)
-    logits = distribution.logits.astype(np.float64) + added
-    largest = float(logits.max())
-    exponentials = np.exp(logits - largest)
-    total = float(exponentials.sum())
-    own = float(exponentials[token_id])
+    largest = float(distribution.logits[distribution.likeliest]) + added
+    total = 0.0
+    for part in pieces(len(distribution)):
+        moved = distribution.logits[part].astype(np.float64) + added
+        total += float(np.exp(moved - largest).sum())
+    own = math.exp(plain.logit + added - largest)
     return Moves(added, plain.logit + added, largest, own, total, own / total)
 
 
@@ -66,24 +68,23 @@ class Tempered:
     rank: int
 
 
-def at_temperatures(
-    distribution: Distribution, token_id: int, temperatures: tuple[float, ...]
-) -> tuple[Tempered, ...]:
-    """The token at several temperatures above 0; the ranking is counted anew at each.
+def at_temperature(distribution: Distribution, token_id: int, temperature: float) -> Tempered:
+    """The token at a temperature above 0; the ranking is counted anew.
 
     It is counted on the scaled float64 logits before they are shifted: in float32, or relative
     to the largest, two neighbouring logits could become equal.
     """
-    logits = distribution.logits.astype(np.float64)
-    found = []
-    for temperature in temperatures:
-        scaled = logits / temperature
-        own = scaled[token_id]
-        before = np.count_nonzero(scaled > own) + np.count_nonzero(scaled[:token_id] == own)
-        largest = scaled.max()
-        probability = math.exp(own - largest) / float(np.exp(scaled - largest).sum())
-        found.append(Tempered(temperature, probability, int(before) + 1))
-    return tuple(found)
+    logits = distribution.logits
+    own = float(logits[token_id]) / temperature
+    before = total = 0.0
+    largest = float(logits[distribution.likeliest])
+    for part in pieces(len(logits)):
+        scaled = logits[part].astype(np.float64) / temperature
+        before += np.count_nonzero(scaled > own)
+        before += np.count_nonzero(scaled[: max(0, token_id - part.start)] == own)
+        total += float(np.exp(scaled - largest / temperature).sum())
+    probability = math.exp(own - largest / temperature) / total
+    return Tempered(temperature, probability, int(before) + 1)
 
 
 def shaped_rank(shaped: Shaped, token_id: int) -> int | None:

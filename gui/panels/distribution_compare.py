@@ -25,7 +25,7 @@ from logitscope.gui.session import Session
 from logitscope.gui.shown import ShownRow
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.table_model import TableModel
-from logitscope.pinned import Comparison, compare, log_probabilities
+from logitscope.pinned import Comparison, Side, compare
 from logitscope.sampling import Shaped
 from logitscope.units import bits
 from logitscope.vocabulary import Vocabulary
@@ -37,8 +37,8 @@ MOVERS = 50
 class Pinned:
     """What was on show when the pin was set."""
 
-    row: ShownRow
-    shaped: Shaped
+    raw: Side
+    shaped: Side
     vocabulary: Vocabulary | None
     title: str
 
@@ -104,7 +104,8 @@ class CompareTab(QWidget):
         title = self.tr("after “{text}” at temperature {t}").format(
             text=self._labels.before(row.ids), t=f"{shaped.settings.temperature:g}"
         )
-        self._pinned = Pinned(row, shaped, self._session.vocabulary, title)
+        raw, kept = Side.raw(row.distribution), Side.shaped(shaped)
+        self._pinned = Pinned(raw, kept, self._session.vocabulary, title)
         self.refresh()
 
     def _unpin(self) -> None:
@@ -136,11 +137,8 @@ class CompareTab(QWidget):
 
     def _compare(self, pinned: Pinned, row: ShownRow, shaped: Shaped) -> None:
         is_shaped = bool(self.which.currentData())
-        found = compare(
-            log_probabilities(pinned.row.distribution, pinned.shaped, is_shaped=is_shaped),
-            log_probabilities(row.distribution, shaped, is_shaped=is_shaped),
-            MOVERS,
-        )
+        now = Side.shaped(shaped) if is_shaped else Side.raw(row.distribution)
+        found = compare(pinned.shaped if is_shaped else pinned.raw, now, MOVERS)
         self._comparison = found
         self.summary.setText(self._summary_of(pinned, found))
         self.model.set_rows(self._rows_of(found))

@@ -15,7 +15,7 @@ from logitscope.gui.shown import ShownRow
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.slider_field import SliderField
 from logitscope.sampling import Shaped
-from logitscope.softmax_lesson import Moves, at_temperatures, lead, moves, shaped_rank
+from logitscope.softmax_lesson import Moves, Tempered, at_temperature, lead, moves, shaped_rank
 
 TEMPERATURES = (0.5, 1.0, 2.0)
 ADDED_LIMIT = 50.0
@@ -30,6 +30,8 @@ class HowTab(QWidget):
         self._session = session
         self._labels = labels
         self._token: int | None = None
+        self._known_for: tuple[ShownRow, int] | None = None
+        self._known: dict[float, Tempered] = {}
         self.moves = self._text()
         self.constant = self._text()
         self.ranking = self._text()
@@ -97,6 +99,7 @@ class HowTab(QWidget):
             )
             self.ranking.clear()
             self.constant.clear()
+            self._known_for = None
             return
         plain = moves(row.distribution, token)
         self.moves.setText(self._moves_text(row, token, plain))
@@ -154,7 +157,7 @@ class HowTab(QWidget):
                     rank=numbers.count(entry.rank), p=numbers.probability(entry.probability)
                 ),
             )
-            for entry in at_temperatures(row.distribution, token, tuple(wanted))
+            for entry in (self._tempered(row, token, value) for value in wanted)
         ]
         place = shaped_rank(shaped, token)
         after = self.tr("removed") if place is None else numbers.count(place)
@@ -163,6 +166,17 @@ class HowTab(QWidget):
             raw=numbers.count(row.distribution.rank(token)), shaped=after
         )
         return f"<b>{title}</b>{_rows(lines)}{chain}"
+
+    def _tempered(self, row: ShownRow, token: int, temperature: float) -> Tempered:
+        """Remembered for the usual temperatures: a slider changes only its own."""
+        if self._known_for != (row, token):
+            self._known_for = (row, token)
+            self._known.clear()
+        if temperature not in TEMPERATURES:
+            return at_temperature(row.distribution, token, temperature)
+        if temperature not in self._known:
+            self._known[temperature] = at_temperature(row.distribution, token, temperature)
+        return self._known[temperature]
 
     def _constant_text(self, row: ShownRow, token: int, plain: Moves) -> str:
         moved = moves(row.distribution, token, self.added.value)

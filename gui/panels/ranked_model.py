@@ -68,6 +68,8 @@ class RankedModel(QAbstractTableModel):
         self._labels = labels
         self._distribution: Distribution | None = None
         self._shaped: Shaped | None = None
+        self._read_fonts()
+        theme.notifier().changed.connect(self._read_fonts)
         self._cells: dict[Column, Callable[[int], str]] = {
             Column.RANK: lambda row: numbers.count(row + 1),
             Column.TEXT: lambda row: self._labels(self.id_at(row)),
@@ -134,13 +136,18 @@ class RankedModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return self._alignment(column)
         if role == Qt.ItemDataRole.FontRole:
-            return theme.token_font() if column in _MONOSPACED else theme.number_font()
+            return self._token_font if column in _MONOSPACED else self._number_font
         if role == Qt.ItemDataRole.ForegroundRole and self._is_removed(index.row()):
             return theme.palette().muted
         return self.id_at(index.row()) if role == TOKEN_ID else None
 
     def _alignment(self, column: Column) -> Qt.AlignmentFlag:
         return LEFT_ALIGNED if column in _LEFT else RIGHT_ALIGNED
+
+    def _read_fonts(self) -> None:
+        # A font a cell would cost half of a repaint.
+        self._token_font = theme.token_font()
+        self._number_font = theme.number_font()
 
     # -- cells ------------------------------------------------------------------------------
 

@@ -19,6 +19,8 @@ class TableModel(QAbstractTableModel):
         super().__init__(parent)
         self._titles = titles
         self._rows: tuple[tuple[str, ...], ...] = ()
+        self._read_fonts()
+        theme.notifier().changed.connect(self._read_fonts)
 
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:
@@ -55,8 +57,12 @@ class TableModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return self._alignment(index.column())
         if role == Qt.ItemDataRole.FontRole:
-            return theme.token_font() if index.column() == 0 else theme.number_font()
+            return self._token_font if index.column() == 0 else self._number_font
         return None
+
+    def _read_fonts(self) -> None:
+        self._token_font = theme.token_font()
+        self._number_font = theme.number_font()
 
     def _alignment(self, column: int) -> Qt.AlignmentFlag:
         return LEFT if column == 0 else RIGHT
