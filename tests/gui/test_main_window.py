@@ -28,7 +28,15 @@ DOCKED = [panel for panel in PANELS if panel.place is not Place.CENTRE]
 
 def test_every_panel_of_the_table_is_on_screen(window: MainWindow) -> None:
     assert set(window.panels) == {panel.id for panel in PANELS}
-    assert all(panel.isVisible() for panel in window.panels.values())
+    for panel in PANELS:
+        assert window.panels[panel.id].isVisible() == panel.is_shown
+
+
+def test_a_panel_that_waits_to_be_asked_for_is_hidden_again_by_a_reset(window: MainWindow) -> None:
+    window.command_actions["toggle_passes"].trigger()
+    assert window.panels["passes"].isVisible()
+    window.command_actions["reset_layout"].trigger()
+    assert not window.panels["passes"].isVisible()
 
 
 @pytest.mark.parametrize("panel", DOCKED, ids=lambda panel: panel.id)
@@ -36,6 +44,7 @@ def test_a_panel_is_closed_opened_and_focused_by_its_keys(
     qtbot: QtBot, window: MainWindow, panel: object
 ) -> None:
     name: str = panel.id  # type: ignore[attr-defined]
+    window.docks[name].show()
     window.command_actions[f"toggle_{name}"].trigger()
     assert not window.docks[name].isVisible()
     window.command_actions[f"focus_{name}"].trigger()
