@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSpinBox, QTabWidget, QVBoxLayout, QWidget
 from superqt import QElidingLabel
@@ -45,6 +46,8 @@ class DistributionPanel(QWidget):
         self._session = session
         self._labels = Labels(session)
         self._after = QElidingLabel()
+        # What the token follows most closely is at the end.
+        self._after.setElideMode(Qt.TextElideMode.ElideLeft)
         self._figures = QElidingLabel()
         self._head_row: ShownRow | None = None
         self._set_fonts()
@@ -78,7 +81,7 @@ class DistributionPanel(QWidget):
         layout.addLayout(self._top_row())
         layout.addWidget(self._figures)
         layout.addWidget(self.tabs, 1)
-        self.setFocusProxy(self.bars.view)
+        self._place_focus()
 
     def _top_row(self) -> QHBoxLayout:
         """What the row follows, and how its bars are drawn."""
@@ -136,7 +139,13 @@ class DistributionPanel(QWidget):
     def _tab_chosen(self) -> None:
         for control in (self.count_box, self.scale_box):
             control.setVisible(self.tabs.currentWidget() is self.bars)
+        self._place_focus()
         self._refresh()
+
+    def _place_focus(self) -> None:
+        """Let the keyboard go to what the tab on top is used with."""
+        first = {self.bars: self.bars.view, self.list: self.list.view}
+        self.setFocusProxy(first.get(self.tabs.currentWidget(), self.tabs.tabBar()))
 
     # -- acting -----------------------------------------------------------------------------
 

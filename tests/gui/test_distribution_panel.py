@@ -331,6 +331,19 @@ def test_a_model_that_goes_away_takes_its_numbers_with_it(opened: Opened) -> Non
     assert panel._figures.text() == ""
 
 
+def test_the_keyboard_goes_to_what_is_in_sight(opened: Opened, qtbot: QtBot) -> None:
+    _, panel = opened(TEXTBOOK)
+    panel.activateWindow()
+    qtbot.waitUntil(panel.isActiveWindow)
+    for tab in range(panel.tabs.count()):
+        panel.tabs.setCurrentIndex(tab)
+        panel.setFocus()
+        focus = QApplication.focusWidget()
+        assert focus is not None
+        assert focus.isVisible()
+        assert panel.isAncestorOf(focus)
+
+
 # -- list and search --------------------------------------------------------------------------
 
 
