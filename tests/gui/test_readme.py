@@ -37,12 +37,15 @@ def test_every_key_of_the_readme_does_what_it_says(title: str, keys: str) -> Non
         assert keys.split(" … ")[1] in shortcuts[last]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/architecture.md", "docs/contributing.md"])
-def test_links_lead_to_files(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
     targets = re.findall(r"\]\(([^)#]+)\)", text)
     for target in targets:
-        assert ((ROOT / page).parent / target).is_file(), target
+        assert (page.parent / target).is_file(), target
 
 
 def test_readme_fits_two_screens() -> None:
