@@ -260,6 +260,8 @@ class MainWindow(QMainWindow):
         self.settings.sync()
         self.hide()
         self.session.stop()
+        for panel in self.panels.values():
+            getattr(panel, "shut_down", lambda: None)()
         self.session.engine.close()
         self.opener.close()
         self.files.keeper.close()

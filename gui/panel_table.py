@@ -48,7 +48,11 @@ class PanelSpec:
         return cast(QWidget, getattr(importlib.import_module(module), name)(session))
 
     def bind(self, panel: QWidget, settings: Settings) -> None:
-        """Let the remembered spin boxes show their settings, and change them."""
+        """Let the remembered spin boxes show their settings, and change them; a panel that
+        opens models itself gets all of them."""
+        take_settings = getattr(panel, "take_settings", None)
+        if take_settings is not None:
+            take_settings(settings)
         for path, setting in self.remembers:
             box: QSpinBox = attrgetter(path)(panel)
             box.setValue(settings.get(setting))
@@ -76,5 +80,8 @@ PANELS: tuple[PanelSpec, ...] = (
               f"{_PANELS}.branches:BranchesPanel", Place.BOTTOM, "Ctrl+6", "Shift+F6", 1),
     PanelSpec("passes", mark("Panels", "Passes"), "passes",
               f"{_PANELS}.passes:PassesPanel", Place.BOTTOM, "Ctrl+7", "Shift+F7", 1,
+              is_shown=False),
+    PanelSpec("compare", mark("Panels", "Compare"), "compare",
+              f"{_PANELS}.compare:ComparePanel", Place.BOTTOM, "Ctrl+8", "Shift+F8", 1,
               is_shown=False),
 )  # fmt: skip
