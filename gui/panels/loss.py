@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QVBoxLayout, QWidget
-from superqt import QElidingLabel
+from PySide6.QtWidgets import QMenu, QSplitter, QVBoxLayout, QWidget
 
 from logitscope.envelope import BlockedSeries
 from logitscope.gui import theme
@@ -14,13 +15,13 @@ from logitscope.gui.notices import Notice
 from logitscope.gui.panels import loss_words
 from logitscope.gui.panels.loss_bar import LossBar, WindowsRow
 from logitscope.gui.panels.loss_export import LossExport
+from logitscope.gui.panels.loss_figures import Figures
 from logitscope.gui.panels.loss_heat import Heat
 from logitscope.gui.panels.loss_opening import TextOpener
 from logitscope.gui.scoring import Scorer
 from logitscope.gui.session import Session
 from logitscope.gui.subjects import OpenedText, ScreenText
 from logitscope.gui.widgets.drop_overlay import TAKES_TEXTS, is_text_file, local_paths
-from logitscope.gui.widgets.heat_legend import HeatLegend
 from logitscope.gui.widgets.heat_pages import HeatPages
 from logitscope.gui.widgets.loss_curve import LossCurve
 from logitscope.gui.widgets.loss_tooltip import loss_tooltip
@@ -36,8 +37,6 @@ FRAME_MS = 33
 SUMMARY_MS = 500
 LONG_TEXT = 50_000
 """From so many tokens on the averages, which read all of them, are written twice a second."""
-SHARES = (3, 2)
-"""Heights of heatmap and curve."""
 
 
 class LossPanel(QWidget):
@@ -64,7 +63,7 @@ class LossPanel(QWidget):
         self._series = BlockedSeries(sign=-1.0), BlockedSeries()
         self._paragraphs = np.zeros(0, dtype=np.int64)
         self._dirty = range(0)
-        self._shown_ids: object = None
+        self._shown_text: tuple[Sequence[int] | None, Vocabulary | None] = None, None
         self._opened_position: int | None = None
         self.opened_text = OpenedText(session, self)
         self._scorers = (
@@ -85,9 +84,7 @@ class LossPanel(QWidget):
         self.bar = LossBar(self)
         self.windows = WindowsRow(self)
         self.note = NoteBar(self)
-        self.summary = QElidingLabel(self)
-        self.summary.setAccessibleName(self.tr("Averages"))
-        self.legend = HeatLegend(self)
+        self.figures = Figures(self)
         self.heat_view = HeatPages(self)
         self.curve = LossCurve(self)
         self.body = QSplitter(Qt.Orientation.Vertical, self)
@@ -99,16 +96,12 @@ class LossPanel(QWidget):
         column.addWidget(self.bar)
         column.addWidget(self.note)
         column.addWidget(self.windows)
-        row = QHBoxLayout()
-        row.setSpacing(theme.GRID)
-        row.addWidget(self.summary, 1)
-        row.addWidget(self.legend)
-        column.addLayout(row)
+        column.addWidget(self.figures)
         self.body.addWidget(self.heat_view)
         self.body.addWidget(self.curve)
-        for place, share in enumerate(SHARES):
-            self.body.setStretchFactor(place, share)
-            self.body.setCollapsible(place, place == 1)
+        # More room goes to the text; the curve can be closed.
+        self.body.setStretchFactor(0, 1)
+        self.body.setCollapsible(0, False)
         column.addWidget(self.body, 1)
         self.setFocusProxy(self.heat_view.view)
 
@@ -117,7 +110,7 @@ class LossPanel(QWidget):
         self._frame = QTimer(self, interval=FRAME_MS, singleShot=True)
         self._frame.timeout.connect(self._refresh)
         self._averages = QTimer(self, interval=SUMMARY_MS, singleShot=True)
-        self._averages.timeout.connect(self._show_summary)
+        self._averages.timeout.connect(self._show_averages)
         for scorer in self._scorers:
             scorer.changed.connect(self._mark_dirty)
             scorer.progressed.connect(self._show_state)
@@ -133,6 +126,8 @@ class LossPanel(QWidget):
         heat_view.hovered.connect(curve.set_pointed)
         heat_view.jump_wanted.connect(self.jump)
         heat_view.menu_requested.connect(self._open_menu)
+        curve.set_tooltip(self._tooltip_of)
+        curve.hovered.connect(heat_view.point_at)
         curve.scrubbed.connect(self._select)
         curve.range_chosen.connect(self._choose)
         curve.jump_wanted.connect(self.jump)
@@ -242,12 +237,12 @@ class LossPanel(QWidget):
         if chosen != self.heat_view.chosen:
             self.heat_view.set_chosen(chosen)
         self.curve.set_range(chosen)
-        self._show_summary()
+        self._show_averages()
 
     def _clear_range(self) -> None:
         self.heat_view.set_chosen(range(0))
         self.curve.set_range(range(0))
-        self._show_summary()
+        self._show_averages()
 
     def _show_selection(self) -> None:
         self.heat_view.set_selected_position(self.position)
@@ -297,7 +292,7 @@ class LossPanel(QWidget):
         self._heat.update(table, dirty.start, dirty.stop)
         self._show_tokens()
         self.heat_view.set_heat(self._heat.codes, self._heat.weights)
-        self._show_legend()
+        self.figures.show_legend(self._heat)
         loss, entropy = self._series
         loss.update(table.log_probability, dirty.start, dirty.stop)
         entropy.update(table.entropy, dirty.start, dirty.stop)
@@ -307,66 +302,44 @@ class LossPanel(QWidget):
         self._show_windows()
         self._show_state()
         if len(table) < LONG_TEXT:
-            self._show_summary()
+            self._show_averages()
         elif not self._averages.isActive():
             self._averages.start()
 
     def _show_tokens(self) -> None:
-        vocabulary = self._session.vocabulary
-        ids = self._scorer.subject.ids
-        key = (ids, vocabulary)
-        shown = self._shown_ids
-        if isinstance(shown, tuple) and shown[0] is ids and shown[1] is vocabulary:
+        self.heat_view.view.set_placeholder(self._placeholder())
+        ids, vocabulary = self._scorer.subject.ids, self._fitting_vocabulary()
+        if len(ids) != len(self.table):
             return
-        self._shown_ids = key
-        fits = len(ids) == len(self.table)
-        self.heat_view.set_text(ids if fits else (), vocabulary)
+        shown, its_vocabulary = self._shown_text
+        if vocabulary is its_vocabulary and (ids is shown or ids == shown):
+            return
+        self._shown_text = ids, vocabulary
+        self.heat_view.set_text(ids, vocabulary)
         self.curve.set_range(range(0))
-        units = self._units_of(vocabulary)
+        units = self._shown_units
         self._paragraphs = np.zeros(0, dtype=np.int64)
         if units is not None:
             self._paragraphs = units.paragraph_starts(self.table.ids)
-        self.heat_view.view.set_placeholder(self._placeholder())
 
-    def _units_of(self, vocabulary: Vocabulary | None) -> TextUnits | None:
+    def _fitting_vocabulary(self) -> Vocabulary | None:
+        """None while the ids are those of another model: the new one's are on their way."""
+        vocabulary, ids = self._session.vocabulary, self.table.ids
+        if vocabulary is None or (len(ids) and int(ids.max()) >= len(vocabulary)):
+            return None
+        return vocabulary
+
+    @property
+    def _shown_units(self) -> TextUnits | None:
+        vocabulary = self._shown_text[1]
         if vocabulary is None:
             return None
         if self._units is None or self._units[0] is not vocabulary:
             self._units = vocabulary, TextUnits(vocabulary)
         return self._units[1]
 
-    def _show_summary(self) -> None:
-        table, chosen = self.table, self.heat_view.chosen
-        part = chosen or range(len(table))
-        units = self._units_of(self._session.vocabulary)
-        if units is None or not part:
-            self.summary.setText("")
-            return
-        known = ~np.isnan(table.log_probability[part.start : part.stop])
-        counts = units.count(table.ids[part.start : part.stop][known])
-        summary = table.summary(part.start, part.stop, *counts)
-        text = loss_words.summary_text(summary, is_part=bool(chosen))
-        if not text and len(table) == 1:
-            text = self.tr("One token alone has no loss: nothing stands before it.")
-        self.summary.setFont(theme.number_font())
-        self.summary.setText(text)
-        self.summary.setToolTip(f"{text}\n{loss_words.summary_tip(summary)}")
-
-    def _show_legend(self) -> None:
-        measure, scale = self._heat.measure, self._heat.scale
-        if measure is Measure.RANK:
-            self.legend.set_buckets(loss_words.BUCKETS)
-            return
-        is_probability = measure is Measure.PROBABILITY
-        low, high = (
-            loss_words.end_text(value, is_probability=is_probability)
-            for value in (scale.low, scale.high)
-        )
-        if not is_probability:
-            high = f"≥ {high}"
-        if measure.is_two_sided:
-            low = f"≤ {low}"
-        self.legend.set_range(low, high, measure.unit, is_two_sided=measure.is_two_sided)
+    def _show_averages(self) -> None:
+        self.figures.show_averages(self.table, self.heat_view.chosen, self._shown_units)
 
     def _show_windows(self) -> None:
         scorer, model = self._scorer, self._session.model
@@ -392,7 +365,7 @@ class LossPanel(QWidget):
         return self.tr("Type a prompt, or open, paste or drop a text here, to score its tokens.")
 
     def _tooltip_of(self, position: int) -> str:
-        vocabulary = self._session.vocabulary
+        vocabulary = self._shown_text[1]
         if vocabulary is None or position >= len(self.table):
             return ""
         return loss_tooltip(vocabulary, self.table, position)
@@ -400,11 +373,8 @@ class LossPanel(QWidget):
     def _number_of(self, position: int) -> str:
         if position >= len(self.table):
             return ""
-        if self._heat.measure is Measure.RANK:
-            rank = int(self.table.rank[position])
-            return str(rank) if 0 < rank < 10_000 else (">9k" if rank else "–")
         value = self._heat.values(self.table, slice(position, position + 1))[0]
-        return loss_words.short_number(float(value))
+        return loss_words.below(self._heat.measure, float(value), int(self.table.rank[position]))
 
     # -- menus and drops --------------------------------------------------------------------
 

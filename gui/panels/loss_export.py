@@ -63,7 +63,7 @@ class LossExport(ExportMenu):
             return
         made_from, heat = self.made_from(), self._panel.heat
         facts = (
-            self._panel.summary.text(),
+            self._panel.figures.summary.text(),
             self.tr("windows of {window} tokens every {stride}; header {header_hash}").format(
                 **made_from
             ),

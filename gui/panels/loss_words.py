@@ -80,8 +80,17 @@ def end_text(value: float, *, is_probability: bool) -> str:
     return numbers.signed(value, 0 if value == round(value) else 2)
 
 
+def below(measure: Measure, value: float, rank: int) -> str:
+    """The number below a token, at most five characters."""
+    if measure is not Measure.RANK:
+        return short_number(value)
+    if rank == 0:
+        return numbers.UNKNOWN
+    return str(rank) if rank < 100_000 else ">99k"
+
+
 def short_number(value: float) -> str:
-    """At most four figures: ``12.3``, ``0.45``, ``1e-5``."""
+    """At most five characters: ``12.3``, ``−0.45``, ``1e-5``."""
     if math.isnan(value):
         return numbers.UNKNOWN
     if math.isinf(value):

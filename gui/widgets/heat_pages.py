@@ -140,6 +140,12 @@ class HeatPages(QWidget):
             self.show_page(position // PAGE)
         self._mark_selected()
 
+    def point_at(self, position: int | None) -> None:
+        """Mark a position as the mouse does, where it is on this page."""
+        token = None if position is None else position - self._start
+        is_here = token is not None and 0 <= token < len(self.view.ids)
+        self.view.point_at(token if is_here else None)
+
     def set_chosen(self, chosen: range) -> None:
         """Mark a range without telling anyone."""
         self._chosen = chosen

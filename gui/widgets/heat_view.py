@@ -16,7 +16,7 @@ from logitscope.gui.widgets.token_view import TokenView
 
 UNKNOWN = -1
 """Code of a token without a number."""
-NUMBER_COLUMNS = 4
+NUMBER_COLUMNS = 5
 
 
 class HeatView(TokenView):
@@ -56,8 +56,12 @@ class HeatView(TokenView):
         self.viewport().update()
 
     def set_number_row(self, number_of: Callable[[int], str] | None) -> None:
-        """A number of at most four figures below each token; None takes the row away."""
+        """A number of at most five characters below each token; None takes the row away."""
         self.set_numbers(number_of, NUMBER_COLUMNS)
+
+    def point_at(self, token: int | None) -> None:
+        """Mark a token as the mouse does."""
+        self._hover(token)
 
     def _heat_of(self, token: int) -> CellStyle:
         if token >= len(self._codes):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QObject, QPointF, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QResizeEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, QPointF, QSize, Qt, Signal
+from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
 
 from logitscope.envelope import BlockedSeries, Envelope, rolling_mean
 from logitscope.gui import colors, theme
@@ -16,6 +18,7 @@ Vector = NDArray[np.float64]
 USUAL_TOP = 10.0
 """Nats: the axis reaches at least so far, so that texts compare."""
 LEAST_COLUMNS = 32
+USUAL_HEIGHT, LEAST_HEIGHT = 96, 56
 LEAST_SPAN = 8.0
 """Positions: the axis is never narrower."""
 MEAN_WIDTH = 32
@@ -42,6 +45,7 @@ class LossCurve(QWidget):
         self._entropy: BlockedSeries | None = None
         self._paragraphs: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._count = 0
+        self._tooltip_of: Callable[[int], str] = lambda _position: ""
         self._anchor: int | None = None
         self._is_choosing = False
         self._position: int | None = None
@@ -57,6 +61,7 @@ class LossCurve(QWidget):
     def _make_plot(self) -> None:
         library = self._library
         self.plot = library.PlotWidget()
+        self.plot.setMinimumHeight(LEAST_HEIGHT)
         self.plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         item = self.plot.getPlotItem()
         item.disableAutoRange()
@@ -97,6 +102,13 @@ class LossCurve(QWidget):
         if is_other:
             self.show_all()
         self._draw()
+
+    def set_tooltip(self, tooltip_of: Callable[[int], str]) -> None:
+        """Who says what a position's tooltip is (rich text)."""
+        self._tooltip_of = tooltip_of
+
+    def sizeHint(self) -> QSize:
+        return QSize(640, USUAL_HEIGHT)
 
     def set_position(self, position: int | None) -> None:
         """Mark the selected position; it is brought into view."""
@@ -206,6 +218,11 @@ class LossCurve(QWidget):
             return True
         if event.type() is QEvent.Type.Leave:
             self.hovered.emit(None)
+        if isinstance(event, QHelpEvent):
+            position = self.position_at(QPointF(event.pos()))
+            text = "" if position is None else self._tooltip_of(position)
+            QToolTip.showText(event.globalPos(), text, self.plot)
+            return True
         return super().eventFilter(watched, event)
 
     def _take_mouse(self, event: QMouseEvent) -> bool:

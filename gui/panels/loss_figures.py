@@ -1,0 +1,66 @@
+"""The line between controls and heatmap: averages on the left, the legend on the right."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+from superqt import QElidingLabel
+
+from logitscope.gui import theme
+from logitscope.gui.panels import loss_words
+from logitscope.gui.panels.loss_heat import Heat
+from logitscope.gui.widgets.heat_legend import HeatLegend
+from logitscope.heat import Measure
+from logitscope.losses import LossTable
+from logitscope.text_units import TextUnits
+
+
+class Figures(QWidget):
+    """Knows no session: it is told what to show."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.summary = QElidingLabel(self)
+        self.summary.setAccessibleName(self.tr("Averages"))
+        self.legend = HeatLegend(self)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(theme.GRID)
+        row.addWidget(self.summary, 1)
+        row.addWidget(self.legend)
+
+    def show_averages(self, table: LossTable, chosen: range, units: TextUnits | None) -> None:
+        """Of the chosen positions, or of all; without ``units`` there is nothing to show."""
+        part = chosen or range(len(table))
+        if units is None or not part:
+            self._say("", "")
+            return
+        known = ~np.isnan(table.log_probability[part.start : part.stop])
+        counts = units.count(table.ids[part.start : part.stop][known])
+        summary = table.summary(part.start, part.stop, *counts)
+        text = loss_words.summary_text(summary, is_part=bool(chosen))
+        if not text and len(table) == 1:
+            text = self.tr("One token alone has no loss: nothing stands before it.")
+        self._say(text, f"{text}\n{loss_words.summary_tip(summary)}")
+
+    def _say(self, text: str, tip: str) -> None:
+        self.summary.setFont(theme.number_font())
+        self.summary.setText(text)
+        self.summary.setToolTip(tip)
+
+    def show_legend(self, heat: Heat) -> None:
+        """What the tints stand for."""
+        measure, scale = heat.measure, heat.scale
+        if measure is Measure.RANK:
+            self.legend.set_buckets(loss_words.BUCKETS)
+            return
+        is_probability = measure is Measure.PROBABILITY
+        low, high = (
+            loss_words.end_text(value, is_probability=is_probability)
+            for value in (scale.low, scale.high)
+        )
+        if not is_probability:
+            high = f"≥ {high}"
+        if measure.is_two_sided:
+            low = f"≤ {low}"
+        self.legend.set_range(low, high, measure.unit, is_two_sided=measure.is_two_sided)
