@@ -1,7 +1,7 @@
 """What leaves the window: a table as text, CSV or JSON, and a widget as a picture.
 
-Every export names the model, the hash of its header, the ids and the sampler settings: enough to
-make the same numbers again.
+Every export names the model, the hash of its header, the ids and the sampler settings with their
+seed: enough to make the same numbers again. Pictures hold that out of sight, as metadata.
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ class Table:
 
 
 def provenance(session: Session) -> dict[str, object]:
-    """What the numbers come from: model, ids before the position on show, settings."""
+    """What the numbers come from: model, prompt, ids before the position on show, settings."""
     model, row = session.model, session.row
     return {
         "model": None if model is None else model.name,
         "header_hash": None if model is None else model.header_hash,
         "backend": None if model is None else model.backend,
+        "prompt_ids": list(session.state.prompt_ids),
         "position": None if row is None else row.position,
         "ids": [] if row is None else list(row.ids),
         "settings": asdict(session.settings),
@@ -79,15 +80,19 @@ def as_text(table: Table) -> str:
     )
 
 
-def save_png(widget: QWidget, path: Path) -> None:
-    """The widget as it is on screen, at the screen's resolution. Raises OSError."""
+def save_png(widget: QWidget, path: Path, made_from: dict[str, object] | None = None) -> None:
+    """The widget as it is on screen, at the screen's resolution; ``made_from`` becomes its text
+    ``Description`` as JSON. Raises OSError.
+    """
     path.touch()
-    if not widget.grab().save(str(path), "PNG"):
+    image = widget.grab().toImage()
+    image.setText("Description", _described(made_from))
+    if not image.save(str(path), b"PNG"):
         raise OSError(0, "the picture could not be saved")
 
 
-def save_svg(widget: QWidget, path: Path) -> None:
-    """The widget as vector graphics. Raises OSError."""
+def save_svg(widget: QWidget, path: Path, made_from: dict[str, object] | None = None) -> None:
+    """The widget as vector graphics; ``made_from`` is its ``<desc>`` as JSON. Raises OSError."""
     # Qt's generator says nothing of a file it cannot open.
     path.touch()
     generator = QSvgGenerator()
@@ -95,6 +100,13 @@ def save_svg(widget: QWidget, path: Path) -> None:
     generator.setSize(widget.size())
     generator.setViewBox(QRectF(widget.rect()))
     generator.setTitle("Logitscope")
+    generator.setDescription(_described(made_from))
     painter = QPainter(generator)
     widget.render(painter, QPoint())
     painter.end()
+
+
+def _described(made_from: dict[str, object] | None) -> str:
+    """JSON in ASCII without what XML reserves: not every Qt escapes a description."""
+    text = json.dumps(made_from or {})
+    return text.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")

@@ -24,6 +24,7 @@ from logitscope.gui.notices import Notice
 from logitscope.gui.session import Session
 
 TableMaker = Callable[[], Table]
+PictureWriter = Callable[[QWidget, Path, dict[str, object]], None]
 
 
 class ExportMenu(QObject):
@@ -40,8 +41,12 @@ class ExportMenu(QObject):
         name: str,
         table: Callable[[], TableMaker],
         copied: Callable[[], Table] | None = None,
+        *,
+        is_own: bool = True,
     ) -> None:
-        """``copied``: what is copied, where that is not all that is exported."""
+        """``copied``: what is copied, where that is not all that is exported. ``is_own``: False
+        where the widget has a copy key and a menu already, and calls ``fill`` or ``show_at``.
+        """
         super().__init__(widget)
         self._session = session
         self._widget = widget
@@ -49,13 +54,18 @@ class ExportMenu(QObject):
         self._table = table
         self._copied = copied
         self._background = Background(self)
+        if is_own:
+            self._take_over(widget)
+
+    def _take_over(self, widget: QWidget) -> None:
         widget.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        widget.customContextMenuRequested.connect(self._show)
+        widget.customContextMenuRequested.connect(self.show_at)
         copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), widget)
         copy.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         copy.activated.connect(self.copy_text)
 
-    def _show(self, place: QPoint) -> None:
+    def show_at(self, place: QPoint) -> None:
+        """Open the menu at a point of the widget."""
         menu = QMenu(self._widget)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.fill(menu)
@@ -107,12 +117,12 @@ class ExportMenu(QObject):
 
         self._background.start(work, self._saved, partial(self._failed, path))
 
-    def _save_picture(self, suffix: str, write: Callable[[QWidget, Path], None]) -> None:
-        path = self._ask(suffix)
+    def _save_picture(self, suffix: str, write: PictureWriter) -> None:
+        path, made_from = self._ask(suffix), self.made_from()
         if path is None:
             return
         try:
-            write(self._widget, path)
+            write(self._widget, path, made_from)
         except OSError as error:
             self._failed(path, error)
         else:

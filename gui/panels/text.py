@@ -12,6 +12,7 @@ from logitscope.blocks import edited
 from logitscope.bos import BosTrouble, bos_trouble
 from logitscope.display import name_of
 from logitscope.gui import theme
+from logitscope.gui.panels.text_export import TextExport
 from logitscope.gui.panels.text_strip import TextStrip
 from logitscope.gui.panels.token_menu import TokenMenu
 from logitscope.gui.panels.transport import Transport
@@ -58,6 +59,7 @@ class TextPanel(QWidget):
         self.view.set_style(self._style_of)
         self.view.set_tooltip(self._tooltip_of)
         self.token_menu = TokenMenu(session, self.view)
+        self.export = TextExport(session, self.view)
         self.transport = Transport(session, self)
         self._stale = QTimer(self, interval=STALE_MS, singleShot=True)
         self._stale.timeout.connect(self._show_stale)
@@ -231,5 +233,6 @@ class TextPanel(QWidget):
 
     def _open_menu(self, position: int, where: QPoint) -> None:
         menu = self.token_menu.menu(position, self)
+        self.export.add_to(menu)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(where)

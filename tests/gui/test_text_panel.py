@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import cast
+from xml.etree import ElementTree
 
 import pytest
 from PySide6.QtCore import QMimeData, Qt
 from PySide6.QtGui import QAction, QImage, QInputMethodEvent, QTextCursor
-from PySide6.QtWidgets import QApplication, QInputDialog, QMenu
+from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QMenu
 from pytestqt.qtbot import QtBot
 
 from logitscope.backends.base import LoadOptions
@@ -22,6 +26,7 @@ from logitscope.gui.panels.text import TextPanel
 from logitscope.gui.session import Session
 from logitscope.gui.widgets.prompt_edit import LEAST_LINES, MOST_LINES
 from logitscope.gui.widgets.token_painter import CellStyle, Mark
+from logitscope.sampling import SamplerSettings
 from logitscope.steps import Origin
 
 MODEL = "fake:vocab=500,seed=3"
@@ -525,7 +530,7 @@ def test_the_tooltip_of_a_generated_token_has_its_numbers(
     text = sky._tooltip_of(session.prompt_length)
     assert f"id {step.token_id}" in text
     assert f"rank {step.rank}" in text
-    assert text.count("<tr>") == len(step.top_ids)
+    assert text.count("<tr>") == len(step.top_ids) == 10
     assert "rank" not in sky._tooltip_of(1)
 
 
@@ -641,3 +646,66 @@ def test_every_part_has_a_name_for_screen_readers(sky: TextPanel) -> None:
                    transport.length, transport.stop, transport.stop_text, transport.clear,
                    strip.bos, strip.special, strip.marks, strip.ids):  # fmt: skip
         assert widget.accessibleName()
+
+
+# -- taking it away ------------------------------------------------------------------------------
+
+
+def test_the_tokens_leave_with_their_numbers_and_their_source(
+    qtbot: QtBot, session: Session, sky: TextPanel
+) -> None:
+    session.set_settings(SamplerSettings(temperature=0.9, seed=31))
+    run(qtbot, sky, session, 3)
+    menu = QMenu(sky)
+    sky.export.add_to(menu)
+    table = cast(QMenu, entries(menu)["Table of all tokens"].menu())
+    entries(table)["Copy as CSV"].trigger()
+    lines = QApplication.clipboard().text().splitlines()
+    made_from = [line for line in lines if line.startswith("# ")]
+    rows = list(csv.DictReader(line for line in lines if not line.startswith("# ")))
+    assert [int(row["id"]) for row in rows] == list(session.ids)
+    prompt = b"".join(bytes.fromhex(row["bytes"]) for row in rows[1 : session.prompt_length])
+    assert prompt == b"The sky is"
+    assert {row["origin"] for row in rows[: session.prompt_length]} == {"prompt"}
+    for row, step in zip(rows[session.prompt_length :], session.document.steps, strict=True):
+        assert row["origin"] == "sampled"
+        assert float(row["log_probability"]) == step.log_probability
+        assert step.draw is not None
+        assert float(row["low"]) <= float(row["u"]) < float(row["high"])
+        assert row["top_ids"].split() == [str(i) for i in step.top_ids]
+    assert session.model is not None
+    assert f'# header_hash: "{session.model.header_hash}"' in made_from
+    assert f"# prompt_ids: {list(session.state.prompt_ids)}" in made_from
+    assert any('"seed": 31' in line and '"temperature": 0.9' in line for line in made_from)
+
+
+def test_a_chosen_range_of_tokens_is_copied_as_a_table(sky: TextPanel) -> None:
+    sky.view.choose(1, 3)
+    sky.export.copy_text()
+    lines = QApplication.clipboard().text().splitlines()
+    assert [line.split("\t")[0] for line in lines] == ["position", "1", "2"]
+    # The view's own copy key still copies text.
+    sky.view.copy_text()
+    assert "\t" not in QApplication.clipboard().text()
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_pictures_of_the_tokens_say_what_they_come_from(
+    session: Session, sky: TextPanel, tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"text.{suffix}"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    session.set_settings(SamplerSettings(seed=77))
+    menu = QMenu(sky)
+    sky.export.fill(menu)
+    entries(menu)[f"Export {suffix.upper()} …"].trigger()
+    if suffix == "png":
+        words = QImage(str(path)).text("Description")
+    else:
+        words = ElementTree.parse(path).findtext("{http://www.w3.org/2000/svg}desc") or ""
+    made_from = json.loads(words)
+    assert session.model is not None
+    assert made_from["header_hash"] == session.model.header_hash
+    assert made_from["model"] == session.model.name
+    assert made_from["settings"]["seed"] == 77
+    assert made_from["prompt_ids"] == list(session.ids)
