@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from logitscope.gui.export import Table
+from logitscope.gui.export import Table, provenance
 from logitscope.gui.export_menu import ExportMenu
 from logitscope.gui.panels.step_words import Labels
 from logitscope.gui.session import Session
@@ -41,6 +41,18 @@ class Pinned:
     shaped: Side
     vocabulary: Vocabulary | None
     title: str
+    made_from: dict[str, object]
+
+
+class CompareMenu(ExportMenu):
+    """Exports say what both distributions come from, and how far they are apart."""
+
+    def __init__(self, session: Session, tab: CompareTab) -> None:
+        super().__init__(session, tab.table, "comparison", lambda: tab.exported)
+        self._tab = tab
+
+    def made_from(self) -> dict[str, object]:
+        return super().made_from() | self._tab.facts()
 
 
 class CompareTab(QWidget):
@@ -66,7 +78,7 @@ class CompareTab(QWidget):
         titles = (self.tr("token"), self.tr("pinned"), self.tr("now"), self.tr("change"))
         self.model = TableModel((*titles, self.tr("factor")), self)
         self.table = self._table_view()
-        self.menu = ExportMenu(session, self.table, "comparison", lambda: self._exported)
+        self.menu = CompareMenu(session, self)
         self._lay_out()
 
     def _table_view(self) -> QTableView:
@@ -105,7 +117,8 @@ class CompareTab(QWidget):
             text=self._labels.before(row.ids), t=f"{shaped.settings.temperature:g}"
         )
         raw, kept = Side.raw(row.distribution), Side.shaped(shaped)
-        self._pinned = Pinned(raw, kept, self._session.vocabulary, title)
+        made_from = provenance(self._session)
+        self._pinned = Pinned(raw, kept, self._session.vocabulary, title, made_from)
         self.refresh()
 
     def _unpin(self) -> None:
@@ -144,7 +157,21 @@ class CompareTab(QWidget):
         self.model.set_rows(self._rows_of(found))
         self.table.setVisible(True)
 
-    def _exported(self) -> Table:
+    def facts(self) -> dict[str, object]:
+        """What the pinned distribution comes from, and the distances (nats)."""
+        found, pinned = self._comparison, self._pinned
+        if found is None or pinned is None:
+            return {}
+        return {
+            "pinned": pinned.made_from,
+            "compared": "shaped" if self.which.currentData() else "raw",
+            "kl_pinned_now": _json_number(found.kl_forward),
+            "kl_now_pinned": _json_number(found.kl_backward),
+            "jensen_shannon": found.jensen_shannon,
+        }
+
+    def exported(self) -> Table:
+        """The biggest movers with their exact probabilities."""
         found = self._comparison
         titles = ("token", "id", "pinned", "now")
         if found is None:
@@ -180,6 +207,10 @@ class CompareTab(QWidget):
                 found.movers.tolist(), found.before.tolist(), found.after.tolist(), strict=True
             )
         )
+
+
+def _json_number(value: float) -> float | str:
+    return "inf" if math.isinf(value) else value
 
 
 def _nats(value: float) -> str:

@@ -8,6 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from logitscope.gui import theme
+from logitscope.gui.export import Table
+from logitscope.gui.export_menu import ExportMenu
 from logitscope.gui.panels.distribution_logit import LogitSource
 from logitscope.gui.panels.step_words import Labels
 from logitscope.gui.session import Session
@@ -42,11 +44,17 @@ class HowTab(QWidget):
         self.added.set_value(0.0)
         self.added.changed.connect(self.refresh)
         self._lay_out()
+        # The copy key belongs to what is selected in the texts.
+        self.menu = ExportMenu(session, self, "softmax", lambda: self._exported, is_own=False)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.customContextMenuRequested.connect(self.menu.show_at)
 
     def _text(self) -> QLabel:
         label = QLabel()
         label.setWordWrap(True)
         label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        # A label's own menu would hide that of the tab.
+        label.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
         return label
 
     def _lay_out(self) -> None:
@@ -105,6 +113,17 @@ class HowTab(QWidget):
         self.moves.setText(self._moves_text(row, token, plain))
         self.ranking.setText(self._ranking_text(row, shaped, token))
         self.constant.setText(self._constant_text(row, token, plain))
+
+    def _exported(self) -> Table:
+        """The three moves with exact numbers."""
+        row, token = self._session.row, self.token
+        titles = ("token", "id", "logit", "largest_logit", "exponential", "sum", "probability")
+        if row is None or token is None:
+            return Table("softmax", titles, ())
+        of = moves(row.distribution, token)
+        name = self._labels(token)
+        numbers_of = (of.logit, of.largest, of.exponential, of.total, of.probability)
+        return Table("softmax", titles, ((name, token, *numbers_of),))
 
     # -- the texts --------------------------------------------------------------------------
 

@@ -703,6 +703,47 @@ def test_json_has_no_infinite_number(
     assert [entry["logit"] for entry in document["tokens"]] == [1.0, "-inf"]
 
 
+def test_a_comparison_says_what_both_come_from(opened: Opened) -> None:
+    first, second = random_row(1000), random_row(1000, seed=1)
+    stage, panel = opened(first, seed=7)
+    panel.tabs.setCurrentWidget(panel.compare)
+    panel.compare.pin.click()
+    stage.session.set_settings(SamplerSettings(temperature=2.0, seed=8))
+    stage.show(second, prompt=(0, 1, 2))
+    panel.flush()
+    choose(panel.compare.menu, "Copy as CSV")
+    comments, rows = read_csv(QGuiApplication.clipboard().text())
+    facts = {
+        name: json.loads(value)
+        for name, value in (line.removeprefix("# ").split(": ", 1) for line in comments)
+    }
+    assert (facts["ids"], facts["pinned"]["ids"]) == ([0, 1, 2], [0, 1])
+    assert (facts["settings"]["seed"], facts["pinned"]["settings"]["seed"]) == (8, 7)
+    assert facts["pinned"]["header_hash"] == "0123abcd"
+    assert facts["compared"] == "raw"
+    assert facts["kl_pinned_now"] == pytest.approx(divergence(softmax(first), softmax(second)))
+    assert facts["kl_now_pinned"] == pytest.approx(divergence(softmax(second), softmax(first)))
+    biggest = int(rows[0]["id"])
+    assert float(rows[0]["pinned"]) == pytest.approx(softmax(first)[biggest], rel=1e-12)
+
+
+def test_the_three_moves_can_be_copied(opened: Opened, qtbot: QtBot) -> None:
+    _, panel = opened(TEXTBOOK)
+    panel.look_at(1)
+    panel.tabs.setCurrentWidget(panel.how)
+    choose(panel.how.menu, "Copy as CSV")
+    _, (row,) = read_csv(QGuiApplication.clipboard().text())
+    assert float(row["exponential"]) == pytest.approx(np.exp(-3.0), rel=1e-12)
+    assert float(row["probability"]) == pytest.approx(softmax(TEXTBOOK)[1], rel=1e-12)
+    # What is selected in the text is still copied as it is.
+    panel.activateWindow()
+    qtbot.waitUntil(panel.isActiveWindow)
+    panel.how.moves.setFocus()
+    panel.how.moves.setSelection(0, 7)
+    qtbot.keyClick(panel.how.moves, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == "Softmax"
+
+
 @pytest.mark.parametrize("suffix", ["PNG", "SVG"])
 def test_pictures(
     opened: Opened, qtbot: QtBot, save_to: Callable[[str], Path], suffix: str
