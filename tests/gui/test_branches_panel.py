@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
 from logitscope.gui.engine import Engine
@@ -88,6 +90,52 @@ def test_expanding_by_the_button_adds_width_times_depth(
     qtbot.waitUntil(lambda: [s.path_length for s in panel.model.branches.segments].count(3) == 2)
     assert panel.stack.currentWidget() is panel.tree
     assert panel.expand.text() == "Expand"
+
+
+def test_expanding_can_be_stopped_and_undone(
+    qtbot: QtBot, session: Session, panel: BranchesPanel
+) -> None:
+    session.open_model("fake:vocab=500,seed=3,decode_ms=30")
+    qtbot.waitUntil(lambda: session.model is not None and session.row_is_current, timeout=20_000)
+    qtbot.waitUntil(panel.expand.isEnabled)
+    panel.width_box.setValue(10)
+    panel.depth_box.setValue(10)
+    qtbot.mouseClick(panel.expand, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: session.state.count >= 10)
+    assert panel.expand.text() == "Stop"
+    assert "of at most 91 evaluations" in panel.state.text()
+    qtbot.mouseClick(panel.expand, Qt.MouseButton.LeftButton)
+    assert not session.is_exploring
+    assert panel.expand.text() == "Expand"
+    kept = session.state.count
+    assert 10 <= kept < 100
+    # The model process is free at once, and nothing of the stopped search comes after.
+    grow(qtbot, session, 1)
+    assert session.state.count <= kept + 1
+    session.undo()
+    session.undo()
+    assert session.state.count == 0
+
+
+def test_branches_leave_with_their_ids_and_their_source(
+    qtbot: QtBot, session: Session, panel: BranchesPanel
+) -> None:
+    fork(qtbot, session)
+    qtbot.waitUntil(lambda: len(panel.model.branches.segments) == 3)
+    panel._export.copy_csv()
+    lines = QGuiApplication.clipboard().text().splitlines()
+    made_from = [line for line in lines if line.startswith("# ")]
+    rows = list(csv.DictReader(line for line in lines if not line.startswith("# ")))
+    assert len(rows) == 3
+    path = [int(i) for row in (rows[0], rows[2]) for i in row["ids"].split()]
+    assert tuple(path) == session.document.tail_ids
+    expected = sum(step.log_probability for step in session.document.steps)
+    assert float(rows[2]["path_log_probability"]) == pytest.approx(expected, rel=1e-12)
+    assert session.model is not None
+    assert f'# model: "{session.model.name}"' in made_from
+    assert f'# header_hash: "{session.model.header_hash}"' in made_from
+    assert f"# prompt_ids: {list(session.state.prompt_ids)}" in made_from
+    assert any(f'"seed": {session.settings.seed}' in line for line in made_from)
 
 
 def test_naming_and_deleting_are_undoable(

@@ -47,6 +47,23 @@ def write(qtbot: QtBot, session: Session) -> None:
     )
 
 
+WRITER = """
+import sys
+from pathlib import Path
+from PySide6.QtWidgets import QApplication
+from logitscope.document import Block
+from logitscope.gui.engine import Engine
+from logitscope.gui.keeping import Keeper
+from logitscope.gui.session import Session
+app = QApplication([])
+session = Session(Engine())
+keeper = Keeper(session, folder=Path(sys.argv[1]))
+session.set_blocks((Block("typed before the power went"),))
+app.exec()
+"""
+"""A program that writes, keeps a recovery copy, and never ends by itself."""
+
+
 def dead_process_id() -> int:
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
@@ -148,3 +165,20 @@ def test_what_a_dead_process_left_is_found_and_recovered(
     assert keeper.is_modified
     assert not lost.exists()
     assert len(list(folder.glob(f"*{SUFFIX}"))) == 2
+
+
+def test_a_killed_program_loses_nothing_that_was_kept(
+    qtbot: QtBot, session: Session, keeper: Keeper, tmp_path: Path
+) -> None:
+    folder = tmp_path / "recovery"
+    program = subprocess.Popen([sys.executable, "-c", WRITER, str(folder)])
+    try:
+        qtbot.waitUntil(lambda: list(folder.glob(f"{program.pid}-*{SUFFIX}")) != [], timeout=60_000)
+        # While it lives its copy is nobody else's.
+        assert list(lost_sessions(folder)) == []
+    finally:
+        program.kill()
+        program.wait()
+    (lost,) = lost_sessions(folder)
+    keeper.recover(lost)
+    assert session.state.text == "typed before the power went"
