@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, QRectF
-from PySide6.QtGui import QPainter
+from PySide6.QtGui import QImageWriter, QPainter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QWidget
 
@@ -87,7 +87,7 @@ def save_png(widget: QWidget, path: Path, made_from: dict[str, object] | None = 
     path.touch()
     image = widget.grab().toImage()
     image.setText("Description", _described(made_from))
-    if not image.save(str(path), b"PNG"):
+    if not QImageWriter(str(path), b"png").write(image):
         raise OSError(0, "the picture could not be saved")
 
 
