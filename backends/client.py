@@ -27,8 +27,9 @@ from logitscope.backends.messages import (
 from logitscope.backends.supervisor import NO_MODEL, POLITE_SECONDS, Supervisor
 from logitscope.sampling import SamplerSettings
 
-STOP_GRACE = 3.0
-"""Seconds a model gets to honour a stop before `ModelClient.stop_hard` ends its process."""
+STOP_GRACE = 10.0
+"""Seconds a model gets to honour a stop before `ModelClient.stop_hard` ends its process. On a busy
+machine a single decode was seen to take more than three."""
 
 
 class ModelClient:

@@ -16,6 +16,7 @@ class Segment:
     """Consecutive nodes, each the only continuation of the one before."""
 
     nodes: tuple[int, ...]
+    token_ids: tuple[int, ...]
     parent: int
     """Index of the segment before it, -1 for those directly behind the prompt."""
     log_probability: float
@@ -55,6 +56,7 @@ def branches(document: Document) -> Branches:
         made.append(
             Segment(
                 nodes=nodes,
+                token_ids=tuple(document.state.tree[node].step.token_id for node in nodes),
                 parent=parent,
                 log_probability=own,
                 path_log_probability=own + (before.path_log_probability if before else 0.0),

@@ -86,6 +86,7 @@ class BranchesPanel(QWidget):
         )
         self.model = BranchModel(titles, self._text_of, session.name_branch, self)
         self.tree = BranchTree(self)
+        self._shown_tree = session.state.tree
         self._lay_out()
         self._export = ExportMenu(session, self.tree, "branches", self._table_later)
         self.tree.customContextMenuRequested.disconnect()
@@ -151,6 +152,7 @@ class BranchesPanel(QWidget):
     def _refresh(self) -> None:
         if not self.isVisible():
             return
+        self._shown_tree = self._session.state.tree
         made = branches(self._session.document)
         if self.model.set_branches(made):
             self.tree.expandAll()
@@ -161,8 +163,8 @@ class BranchesPanel(QWidget):
         self._compare()
 
     def _text_of(self, segment: Segment) -> str:
-        vocabulary, tree = self._session.vocabulary, self._session.state.tree
-        ids = [tree[node].step.token_id for node in segment.nodes[:SHOWN_TOKENS]]
+        vocabulary = self._session.vocabulary
+        ids = segment.token_ids[:SHOWN_TOKENS]
         if vocabulary is None or any(token_id >= len(vocabulary) for token_id in ids):
             return " ".join(map(str, ids))
         more = "…" if len(segment.nodes) > SHOWN_TOKENS else ""
@@ -183,8 +185,9 @@ class BranchesPanel(QWidget):
     def _compare(self) -> None:
         chosen = [self.model.segment_at(i) for i in self.tree.selectionModel().selectedRows()]
         two = [segment for segment in chosen if segment is not None]
-        self.comparison.setVisible(len(two) == 2)
-        if len(two) == 2:
+        is_present = self._shown_tree is self._session.state.tree
+        self.comparison.setVisible(len(two) == 2 and is_present)
+        if len(two) == 2 and is_present:
             self.comparison.setText(self._comparison_of(*two))
 
     def _comparison_of(self, one: Segment, other: Segment) -> str:
@@ -218,9 +221,7 @@ class BranchesPanel(QWidget):
                 segment.log_probability,
                 segment.path_log_probability,
                 segment.name,
-                " ".join(
-                    str(self._session.state.tree[node].step.token_id) for node in segment.nodes
-                ),
+                " ".join(map(str, segment.token_ids)),
             )
             for segment in made
         )
@@ -231,14 +232,25 @@ class BranchesPanel(QWidget):
 
     def walk_to(self, index: QModelIndex) -> None:
         """Make the path end at the end of a segment."""
-        segment = self.model.segment_at(index)
+        segment = self._segment_now(index)
         if segment is not None:
             self._session.go_to(segment.nodes[-1])
 
     def delete_current(self) -> None:
-        segment = self.model.segment_at(self.tree.currentIndex())
+        segment = self._segment_now(self.tree.currentIndex())
         if segment is not None:
             self._session.delete_branch(segment.nodes[0])
+
+    def _segment_now(self, index: QModelIndex) -> Segment | None:
+        """The segment, if its nodes are still there: the tree on show may be a moment old."""
+        segment, state = self.model.segment_at(index), self._session.state
+        if (
+            segment is None
+            or self._shown_tree is not state.tree
+            or segment.nodes[-1] >= state.count
+        ):
+            return None
+        return segment
 
     def _rename_current(self) -> None:
         index = self.tree.currentIndex()

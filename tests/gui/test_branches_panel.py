@@ -165,3 +165,17 @@ def test_two_selected_branches_are_compared(
         selection.select(panel.model.index_of(number, TEXT), flag)
     assert "share 1 tokens" in panel.comparison.text()
     assert panel.comparison.isVisible()
+
+
+def test_a_prompt_that_changes_leaves_nothing_to_trip_over(
+    qtbot: QtBot, session: Session, panel: BranchesPanel
+) -> None:
+    fork(qtbot, session)
+    qtbot.waitUntil(lambda: len(panel.model.branches.segments) == 3)
+    session.set_prompt("abcd")
+    # The panel has not been told yet: what it still shows must be readable, and lead nowhere.
+    for number in range(3):
+        assert panel.model.index_of(number, TEXT).data() != ""
+    panel.walk_to(panel.model.index_of(1))
+    assert session.document.path == ()
+    qtbot.waitUntil(lambda: panel.stack.currentWidget() is panel.empty)
