@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
@@ -15,12 +17,14 @@ from logitscope.gui.shown import ShownRow
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.draw_bar import DrawBar, Interval
 from logitscope.gui.widgets.frequency_view import FrequencyRow, FrequencyView
-from logitscope.sampling import Shaped
+from logitscope.sampling import SamplerSettings, Shaped
 from logitscope.steps import Draw, Origin, StepRecord
 
 MANY = 1000
 MOST_INTERVALS = 256
 LISTED = 12
+SAME_DRAW = 0.05
+"""A row computed anew differs by rounding, which moves probabilities by less than this share."""
 
 
 class DrawSection(QWidget):
@@ -94,7 +98,7 @@ class DrawSection(QWidget):
             self.bar.set_draw((), None, None)
             return
         step = self._step(row)
-        self._show_reason(step)
+        self._show_reason(step, shaped)
         self.reason.setVisible(bool(self.reason.text()))
         if step is None or self._attempt > 0:
             self._show_preview(row, shaped)
@@ -108,11 +112,16 @@ class DrawSection(QWidget):
             return None
         return self._session.document.step_at(row.position)
 
-    def _show_reason(self, step: StepRecord | None) -> None:
+    def _show_reason(self, step: StepRecord | None, shaped: Shaped) -> None:
         if step is None:
             self.reason.clear()
-        else:
+        elif _is_drawn_from(step, shaped):
             self.reason.setText(diagnosis.diagnose(step, self._session.settings).sentence)
+        else:
+            # The temperature of now says nothing about a step made at another.
+            why = diagnosis.diagnose(step, SamplerSettings()).sentence
+            changed = self.tr("The settings were others then: the bar shows those of now.")
+            self.reason.setText(f"{why} {changed}")
 
     def _show_preview(self, row: ShownRow, shaped: Shaped) -> None:
         choice = sampling.draw(
@@ -142,7 +151,9 @@ class DrawSection(QWidget):
         else:
             text = self.tr("“{token}” was put here by you: nothing was drawn.")
             self.sentence.setText(text.format(token=name))
-        self._show_bar(shaped, step.draw, step.token_id)
+        # u of other settings points at another token's interval.
+        draw = step.draw if _is_drawn_from(step, shaped) else None
+        self._show_bar(shaped, draw, step.token_id)
 
     def _in_words(self, draw: Draw, name: str) -> str:
         return self.tr("u = {u} → “{token}” [{low}, {high})").format(
@@ -183,11 +194,14 @@ class DrawSection(QWidget):
     # -- copying ----------------------------------------------------------------------------
 
     def _exported_bar(self) -> Table:
+        bar = self.bar
         rows = tuple(
-            (entry.text, entry.token_id, entry.low, entry.high, entry.token_id == self.bar.hit)
-            for entry in self.bar.intervals
+            (entry.text, entry.token_id, entry.low, entry.high, bar.u)
+            if entry.token_id == bar.hit
+            else (entry.text, entry.token_id, entry.low, entry.high, None)
+            for entry in bar.intervals
         )
-        return Table("intervals", ("token", "id", "low", "high", "drawn"), rows)
+        return Table("intervals", ("token", "id", "low", "high", "drawn_by_u"), rows)
 
     def _exported_counts(self) -> Table:
         rows = tuple(
@@ -214,3 +228,14 @@ class DrawSection(QWidget):
     def _frequency_row(self, entry: Frequency) -> FrequencyRow:
         name = self.tr("others") if entry.token_id is None else self._labels(entry.token_id)
         return FrequencyRow(name, entry.observed, entry.expected, entry.deviation)
+
+
+def _is_drawn_from(step: StepRecord, shaped: Shaped) -> bool:
+    """Whether these settings, as they are now, explain the step; True where nothing was drawn."""
+    if step.draw is None or step.shaped_probability is None:
+        return step.origin is not Origin.SAMPLED or shaped.greedy
+    interval = shaped.interval_of(step.token_id)
+    if shaped.greedy or interval is None or not interval[0] <= step.draw.u < interval[1]:
+        return False
+    now = shaped.probability_of(step.token_id)
+    return math.isclose(now, step.shaped_probability, rel_tol=SAME_DRAW)

@@ -322,6 +322,10 @@ def test_draws_and_stages_can_be_copied(opened: Opened) -> None:
     panel.draw.bar_menu.copy_text()
     lines = QGuiApplication.clipboard().text().splitlines()
     assert [line.split("\t")[:2] for line in lines[1:]] == [["·the", "0"], ["·blue", "1"]]
+    drawn = [line.split("\t")[2:] for line in lines[1:] if line.split("\t")[4]]
+    ((low, high, u),) = drawn
+    assert float(low) <= float(u) < float(high)
+    assert float(u) == philox(7, 2, 0)
     panel.draw.many.click()
     panel.draw.counts_menu.copy_text()
     counts = [line.split("\t") for line in QGuiApplication.clipboard().text().splitlines()[1:]]
@@ -350,6 +354,35 @@ def test_a_past_position_shows_its_own_draw_and_why(opened: Opened) -> None:
     reason = panel.draw.reason.text()
     assert re.search(r"rank 3", reason)
     assert "12.5 %" in reason
+
+
+def test_settings_that_changed_since_explain_no_past_draw(opened: Opened) -> None:
+    stage, panel = opened(HALVES, seed=7)
+    # Token 3 holds [0.875, 1) at temperature 1; at 0.5 the squares 16 : 4 : 1 : 1 give [21/22, 1).
+    step = StepRecord(
+        token_id=3, origin=Origin.SAMPLED, log_probability=float(np.log(0.02)), rank=4,
+        entropy=1.213, shaped_probability=0.125, draw=Draw(0.9, 0.875, 1.0), top_ids=(0, 1, 2),
+        top_log_probabilities=(-0.69, -1.39, -2.08), seconds=0.01,
+    )  # fmt: skip
+    stage.session.document.append(step)
+    stage.session.path_changed.emit()
+    stage.session.select(2)
+    panel.flush()
+    assert panel.draw.bar.u == 0.9
+    assert "were others then" not in panel.draw.reason.text()
+    stage.session.set_settings(SamplerSettings(temperature=0.5, seed=7))
+    panel.flush()
+    assert panel.draw.bar.u is None
+    assert "u = 0.9000" in panel.draw.sentence.text()
+    assert "were others then" in panel.draw.reason.text()
+    # Temperature 1.5 is above 1, but it is not what made the step.
+    stage.session.set_settings(SamplerSettings(temperature=1.5, seed=7))
+    panel.flush()
+    assert "temperature 1.5 made it likelier" not in panel.draw.reason.text()
+    stage.session.set_settings(SamplerSettings(temperature=0.0))
+    panel.flush()
+    assert "were others then" in panel.draw.reason.text()
+    assert panel.draw.bar.u is None
 
 
 def test_a_forced_token_was_not_drawn(opened: Opened) -> None:
