@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 from logitscope.backends.base import LoadOptions
 from logitscope.backends.fake import load as load_fake
 from logitscope.distribution import Distribution
+from logitscope.document import Block
 from logitscope.gui.engine import Engine
 from logitscope.gui.notices import Notice
 from logitscope.gui.session import Session
@@ -273,3 +274,55 @@ def test_a_position_selected_during_a_run_stays_on_show(qtbot: QtBot, session: S
     assert session.row is not None
     assert session.row.position == wanted
     session.stop()
+
+
+Intent = Callable[[Session], None]
+INTENTS: dict[str, Intent] = {
+    "text": lambda s: s.set_prompt("abcd"),
+    "messages": lambda s: s.set_blocks((Block("ab", "system"), Block("c", "user"))),
+    "chat": lambda s: s.set_wrapping(chat=True, add_special=True, parse_special=False),
+    "BOS": lambda s: s.set_wrapping(chat=False, add_special=False, parse_special=False),
+    "settings": lambda s: s.set_settings(SamplerSettings(temperature=0.3, top_k=7, seed=5)),
+    "step": lambda s: s.step(),
+    "run": lambda s: s.run(3),
+    "force": lambda s: s.force(5),
+    "insert": lambda s: s.insert_text(" xy"),
+    "rewind": lambda s: s.rewind_one(),
+    "walk": lambda s: s.go_to(s.document.path[0]),
+    "name": lambda s: s.name_branch(s.document.path[0], "first"),
+    "delete": lambda s: s.delete_branch(s.document.path[-1]),
+    "expand": lambda s: s.explore(2, 2),
+    "clear": lambda s: s.clear(),
+}
+
+
+@pytest.mark.parametrize("intent", INTENTS.values(), ids=INTENTS.keys())
+def test_every_change_can_be_taken_back_and_made_again(
+    qtbot: QtBot, loaded: Session, intent: Intent
+) -> None:
+    loaded.set_prompt("abc")
+    qtbot.waitUntil(ready(loaded))
+    loaded.run(3)
+    qtbot.waitUntil(lambda: len(loaded.document.path) == 3 and not loaded.is_running)
+    qtbot.waitUntil(ready(loaded))
+    before = content(loaded)
+    intent(loaded)
+    qtbot.waitUntil(lambda: content(loaded) != before)
+    qtbot.waitUntil(lambda: not loaded.is_running and not loaded.is_exploring and ready(loaded)())
+    after = content(loaded)
+    for _ in range(2):
+        loaded.undo()
+        qtbot.waitUntil(ready(loaded))
+        assert content(loaded) == before
+        assert_row_is_right(loaded)
+        loaded.redo()
+        qtbot.waitUntil(ready(loaded))
+        assert content(loaded) == after
+        assert_row_is_right(loaded)
+
+
+def content(session: Session) -> tuple[object, ...]:
+    """All that undo has to bring back, and the ids that follow from it."""
+    state = session.state
+    kept = (state.blocks, state.chat, state.add_special, state.parse_special, state.settings)
+    return (*kept, state.count, state.leaf, state.names, state.deleted, session.document.tail_ids)
