@@ -264,8 +264,14 @@ class Comparison(QObject):
     def _pass_on(self, notice: Notice) -> None:
         if notice.is_bug:
             self.session.noticed.emit(notice)
-        else:
+        elif notice.sentence not in self._notes:
             self.said.emit(notice.sentence)
+
+    @property
+    def _notes(self) -> tuple[str, ...]:
+        """What the second model's files say; the window shows it where the model is named."""
+        model = None if self.second is None else self.second.session.model
+        return () if model is None else model.notes
 
     def _touch(self) -> None:
         if self._is_active and not self._pause.isActive():

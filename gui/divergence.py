@@ -114,10 +114,13 @@ class Divergence(QObject):
             self._end()
             return
         self._rows = [None, None]
-        before = self._ids[: self._wanted[0]]
-        self._numbers = [
-            engine.evaluate(before, channel=Channel.COMPARE) for engine in self._engines
-        ]
+        self._ask_side(0)
+
+    def _ask_side(self, side: int) -> None:
+        """One model after the other: two at once would fight for the same cores."""
+        if self._engines is not None:
+            before = self._ids[: self._wanted[0]]
+            self._numbers[side] = self._engines[side].evaluate(before, channel=Channel.COMPARE)
 
     def _take_left(self, reply: Reply) -> None:
         self._take(0, reply)
@@ -139,11 +142,13 @@ class Divergence(QObject):
     def _take_row(self, side: int, row: Row | None) -> None:
         if row is None:
             # A newer row has taken its place: once more.
-            self._ask()
+            self._ask_side(side)
             return
         self._rows[side] = row
         left, right = self._rows
-        if left is not None and right is not None:
+        if right is None:
+            self._ask_side(1)
+        elif left is not None:
             position = self._wanted[0]
             self._background.start(
                 partial(_divergence, left, right),

@@ -70,6 +70,8 @@ class ComparePanel(QWidget):
         self.note = NoteBar(self)
         self.summary = QElidingLabel(self)
         self.summary.setAccessibleName(self.tr("Averages"))
+        self.models = QElidingLabel(self)
+        self.models.setAccessibleName(self.tr("What both models have in common"))
         self.legend = HeatLegend(self)
         self.empty = QLabel(self, wordWrap=True)
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -85,7 +87,8 @@ class ComparePanel(QWidget):
         column.addWidget(self.note)
         row = QHBoxLayout()
         row.setSpacing(theme.GRID)
-        row.addWidget(self.summary, 1)
+        column.addWidget(self.summary)
+        row.addWidget(self.models, 1)
         row.addWidget(self.legend)
         column.addLayout(row)
         self.stack.addWidget(self.empty)
@@ -124,7 +127,8 @@ class ComparePanel(QWidget):
         self.comparison.shut_down()
 
     def _say(self, sentence: str) -> None:
-        if self.comparison.last_load is None:
+        second = self.comparison.second
+        if second is not None and second.session.model is not None:
             self._say_of_text(sentence)
         else:
             self.note.say(sentence, self.tr("Load again"), self._load_again)
@@ -223,6 +227,7 @@ class ComparePanel(QWidget):
         if result is None:
             self.empty.setText(compare_words.empty_text(comparison))
             self.summary.setText("")
+            self.models.setText("")
             return
         self._show_result(result)
         self._show_selection()
@@ -236,14 +241,15 @@ class ComparePanel(QWidget):
             left = compare_words.model_text(model)
         tip = "" if model is None else f"{compare_words.model_text(model)}\n{text}"
         second = comparison.right_session
-        right = self.tr("Compare with …")
+        right, right_tip = self.tr("Compare with …"), ""
         if comparison.against is Against.TEXT:
             right = comparison.other_text.name
         elif second is not None:
             loaded = second.model
             loading = self.tr("loading …")
             right = loading if loaded is None else compare_words.model_text(loaded)
-        self.bar.set_names(left, right, tip, right)
+            right_tip = "" if loaded is None else "\n".join((right, *loaded.notes))
+        self.bar.set_names(left, right, tip, right_tip)
 
     def _show_state(self) -> None:
         comparison, divergence = self.comparison, self.comparison.divergence
@@ -277,14 +283,16 @@ class ComparePanel(QWidget):
         comparison = self.comparison
         if comparison.result is None:
             return
-        parts = (
-            compare_words.totals_text(comparison.result.totals),
-            compare_words.models_text(comparison.agreement, comparison.divergence.values),
-        )
-        text = compare_words.SEPARATOR.join(part for part in parts if part)
-        self.summary.setFont(theme.number_font())
-        self.summary.setText(text)
-        self.summary.setToolTip(text.replace(compare_words.SEPARATOR, "\n"))
+        for label, text in (
+            (self.summary, compare_words.totals_text(comparison.result.totals)),
+            (
+                self.models,
+                compare_words.models_text(comparison.agreement, comparison.divergence.values),
+            ),
+        ):
+            label.setFont(theme.number_font())
+            label.setText(text)
+            label.setToolTip(text.replace(compare_words.SEPARATOR, "\n"))
 
     def _open_menu(self, where: QPoint) -> None:
         menu = QMenu(self)

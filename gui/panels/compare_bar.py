@@ -56,7 +56,9 @@ class CompareBar(QWidget):
     def _side(self, name: str) -> QToolButton:
         button = QToolButton(self)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setIcon(icons.icon("down"))
+        button.setIconSize(QSize(12, 12))
         button.setProperty("small", True)
         button.setMinimumHeight(3 * theme.GRID)
         button.setAccessibleName(name)

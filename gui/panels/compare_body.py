@@ -66,7 +66,9 @@ class CompareBody(QSplitter):
         view.setShowGrid(False)
         view.verticalHeader().hide()
         view.verticalHeader().setDefaultSectionSize(3 * theme.GRID)
-        view.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        header = view.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
         return view
 

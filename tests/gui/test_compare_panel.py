@@ -187,7 +187,7 @@ def test_two_models_with_one_vocabulary(
     assert np.isnan(found[0])
     np.testing.assert_allclose(found[1:], expected, atol=1e-6)
     panel.flush()
-    assert "mean KL" in panel.summary.text() and "same top token" in panel.summary.text()
+    assert "mean KL" in panel.models.text() and "same top token" in panel.models.text()
 
 
 def test_finding_the_divergence_can_be_stopped(
@@ -352,7 +352,7 @@ def test_a_panel_behind_another_keeps_its_model(
     panel.comparison.open_model(OTHER_CUT)
     wait(qtbot, panel)
     loaded.focus_panel("loss")
-    qtbot.waitUntil(lambda: loaded.panels["loss"].isVisible())
+    qtbot.waitUntil(loaded.panels["loss"].isVisible)
     assert panel.comparison.second is not None
     # The window closes with two processes: the fixture looks whether one is left.
 
