@@ -187,6 +187,10 @@ class _Run:
             goes_on = not isinstance(error, ModelDied)
         except KeyboardInterrupt:
             self.code, goes_on = INTERRUPTED, False
+        else:
+            if not scores.scorable:
+                said = "no token can be scored, for nothing stands before one"
+                self.code = complain(f"{scores.name}: {said}", FAILED)
         if scores.texts:
             self._tell_gaps(scores)
             self.report.add(scores)
@@ -217,9 +221,6 @@ class _Run:
         known, all_of_them = scores.table.known, scores.scorable
         if known < all_of_them:
             said = f"{known:,} of {all_of_them:,} tokens are scored"
-            typer.echo(f"logitscope: {scores.name}: {said}", err=True)
-        elif all_of_them == 0:
-            said = "no token can be scored, for nothing stands before one"
             typer.echo(f"logitscope: {scores.name}: {said}", err=True)
 
     def _write_html(self, scores: _Scores, html: Path) -> None:

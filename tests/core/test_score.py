@@ -368,3 +368,20 @@ def terminal() -> Iterator[tuple[int, int]]:
     yield ours, theirs
     os.close(theirs)
     os.close(ours)
+
+
+def test_a_file_without_a_token_to_score_fails_and_the_others_count(
+    file: Path, tmp_path: Path
+) -> None:
+    empty = tmp_path / "empty.txt"
+    empty.write_bytes(b"")
+    assert "no token can be scored" in said(score(FAKE, empty), 1)
+    lines = records(FAKE, empty, file, code=1)
+    assert [line["file"] for line in lines] == [str(empty), str(file)]
+    assert lines[1]["mean_loss"] > 0
+
+
+def test_a_file_without_records_fails(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.write_bytes(b"\n\n")
+    assert "no token can be scored" in said(score(FAKE, empty, "--field", "text"), 1)
