@@ -16,9 +16,10 @@ PROMPT = tuple(range(100, 600)) * 4
 GREEDY = SamplerSettings(temperature=0.0)
 
 
-@pytest.fixture(
-    params=["fake", pytest.param("gemma", marks=[pytest.mark.gemma, pytest.mark.llama])]
-)
+GEMMA = pytest.param("gemma", marks=[pytest.mark.gemma, pytest.mark.llama])
+
+
+@pytest.fixture(scope="module", params=["fake", GEMMA])
 def loaded(request: pytest.FixtureRequest, new_asker: Callable[[], Any]) -> Iterator[Any]:
     """A process whose context holds the prompt and what is to come."""
     path: str | Path = "fake:vocab=1000,seed=3,context=4096"
@@ -49,7 +50,12 @@ def test_a_branch_behind_2000_tokens_costs_one_decode(loaded: Any) -> None:
     # Forcing another first token leaves the 30 behind it; three branches lie side by side.
     for other in (700, 701, 702):
         assert cost(loaded, (other,)) == (2000, 1)
-    # Looking far back does not take the branches' prompt away.
+
+
+@pytest.mark.parametrize("loaded", [GEMMA], indirect=True, scope="module")
+def test_looking_far_back_keeps_the_prompt_of_the_branches(loaded: Any) -> None:
+    cost(loaded, (710,))
     number = loaded.evaluate(PROMPT[:300], channel=Channel.INSPECT)
-    assert loaded.replies.closing(number, 120.0).evaluated == 1
+    looked = loaded.replies.closing(number, 120.0)
+    assert (looked.cached, looked.evaluated) == (299, 1)
     assert cost(loaded, (703,)) == (2000, 1)
