@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from logitscope.gui import theme
 
@@ -44,41 +44,53 @@ class Fact(QLabel):
 
 
 class FactRow(QWidget):
-    """Facts from left to right. ``add`` them in this order and give each its importance."""
+    """Facts from left to right. ``add`` them in this order and give each its importance.
+
+    Places them itself: a layout would answer each one that comes or goes by resizing the row.
+    """
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._facts: list[tuple[int, Fact]] = []
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(GAP)
-        self._row.addStretch(1)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
 
     def add(self, word: str, meaning: str, importance: int) -> Fact:
         fact = Fact(word, meaning, self)
         self._facts.append((importance, fact))
-        self._row.insertWidget(len(self._facts) - 1, fact)
         return fact
 
     def fit(self) -> None:
         """Show as many facts as there is room for, the most important ones first."""
-        room = self.width()
-        shown: set[int] = set()
-        for _, fact in sorted(self._facts, key=lambda pair: -pair[0]):
-            needed = fact.sizeHint().width() + GAP
-            if fact.value and needed <= room:
-                shown.add(id(fact))
-                room -= needed
-            else:
-                # The less important ones are not shown in its place: a row with holes misleads.
-                room = room if not fact.value else 0
+        fitting = self._fitting()
+        left = 0
         for _, fact in self._facts:
-            fact.setVisible(id(fact) in shown)
+            is_shown = fact in fitting
+            if is_shown:
+                width = fact.sizeHint().width()
+                fact.setGeometry(left, 0, width, self.height())
+                left += width + GAP
+            fact.setVisible(is_shown)
+
+    def _fitting(self) -> list[Fact]:
+        room = self.width()
+        fitting: list[Fact] = []
+        for _, fact in sorted(self._facts, key=lambda pair: -pair[0]):
+            if not fact.value:
+                continue
+            needed = fact.sizeHint().width() + (GAP if fitting else 0)
+            if needed > room:
+                # Nothing less important is shown in its place: a row with holes misleads.
+                break
+            fitting.append(fact)
+            room -= needed
+        return fitting
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.fit()
 
+    def sizeHint(self) -> QSize:
+        return QSize(0, max((fact.sizeHint().height() for _, fact in self._facts), default=0))
+
     def minimumSizeHint(self) -> QSize:
-        return QSize(0, self.fontMetrics().height())
+        return self.sizeHint()

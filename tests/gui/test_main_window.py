@@ -206,7 +206,9 @@ def test_larger_text_is_larger_everywhere(window: MainWindow) -> None:
 # -- the end ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", ["fake:vocab=500,decode_ms=50", "fake:vocab=500,hang=decode,after=9"])
+@pytest.mark.parametrize(
+    "model", ["fake:vocab=500,decode_ms=50", "fake:vocab=500,hang=decode,after=9"]
+)
 def test_closing_ends_a_busy_model_within_a_second(
     qtbot: QtBot, window: MainWindow, load: Load, read: Read, model: str
 ) -> None:
