@@ -28,10 +28,7 @@ _SEEDS = 1_000_000
 
 
 def stop(shell: Shell) -> None:
-    """End whatever the model process is busy with, and the process where it does not obey."""
-    # In this order: ending a run asks for the row behind it, which shall not be stopped.
-    shell.session.engine.stop_hard()
-    shell.session.stop()
+    shell.session.stop_all()
 
 
 def change_temperature(direction: int, shell: Shell) -> None:
@@ -90,7 +87,7 @@ def can_run(session: Session) -> bool:
 
 
 def can_stop(session: Session) -> bool:
-    return session.is_running or session.engine.activity.phase is not None
+    return session.can_stop
 
 
 def can_reload(session: Session) -> bool:
@@ -98,7 +95,7 @@ def can_reload(session: Session) -> bool:
 
 
 def has_generated(session: Session) -> bool:
-    return bool(session.document.path)
+    return session.model is not None and bool(session.document.path)
 
 
 def has_continuations(session: Session) -> bool:

@@ -153,6 +153,12 @@ class Session(SessionView):
         self._exploration.stop()
         self._runner.cancel()
 
+    def stop_all(self) -> None:
+        """End whatever the model process is busy with, and the process where it does not obey."""
+        # In this order: ending a run asks for the row behind it, which shall not be stopped.
+        self.engine.stop_hard()
+        self.stop()
+
     def rewind_one(self) -> None:
         """Take the last generated token back; the tree keeps it."""
         if self.document.path:
@@ -228,12 +234,14 @@ class Session(SessionView):
         self._change("Clear", self.document.clear_continuations)
 
     def undo(self) -> None:
-        self.stop()
-        self.undo_stack.undo()
+        if self.undo_stack.canUndo():
+            self.stop()
+            self.undo_stack.undo()
 
     def redo(self) -> None:
-        self.stop()
-        self.undo_stack.redo()
+        if self.undo_stack.canRedo():
+            self.stop()
+            self.undo_stack.redo()
 
     def _append_placed(self, steps: tuple[StepRecord, ...]) -> None:
         self._viewer.select(None)
@@ -324,6 +332,7 @@ class Session(SessionView):
             )
         self.model = reply.info
         self.vocabulary = reply.vocabulary
+        self._last_vocabulary = (reply.info.header_hash, reply.vocabulary)
         self.loading_path = None
         self.model_changed.emit()
         for note in reply.info.notes:

@@ -47,6 +47,7 @@ class SessionView(QObject):
         self.document = Document()
         self.model: ModelInfo | None = None
         self.vocabulary: Vocabulary | None = None
+        self._last_vocabulary: tuple[str, Vocabulary | None] = ("", None)
         self.loading_path: str | None = None
         self.last_load: tuple[str, str, LoadOptions] | None = None
         self.cost: PassCost | None = None
@@ -81,9 +82,25 @@ class SessionView(QObject):
         return self._runner.is_running
 
     @property
+    def can_stop(self) -> bool:
+        """The model process is busy with something that ``Session.stop_all`` ends."""
+        return self.is_running or self.engine.activity.phase is not None
+
+    @property
     def is_ready(self) -> bool:
         """A model is loaded and its ids for the prompt are known."""
         return self.model is not None and not self._viewer.is_waiting_for_ids
+
+    @property
+    def is_reading(self) -> bool:
+        """The model reads the prompt; False too where that was stopped and waits for a change."""
+        return self._viewer.is_reading
+
+    @property
+    def text_vocabulary(self) -> Vocabulary | None:
+        """What the ids on screen can be read with: also that of a model that is gone."""
+        made_by, vocabulary = self._last_vocabulary
+        return vocabulary if self.state.model == made_by else None
 
     @property
     def position(self) -> int:

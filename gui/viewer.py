@@ -64,6 +64,11 @@ class Viewer(QObject):
             return self.inspected.ids
         return self._document.ids[: self.position]
 
+    @property
+    def is_reading(self) -> bool:
+        """The ids of the prompt are on their way, and nobody has stopped it."""
+        return self.is_waiting_for_ids and self._live_number != 0
+
     def select(self, position: int | None) -> bool:
         """Choose a position; False if it was chosen already. None follows the end."""
         if position is not None:

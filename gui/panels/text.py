@@ -127,7 +127,10 @@ class TextPanel(QWidget):
     def _wait_for_ids(self) -> None:
         """The ids of a new text are on their way: until then the old prompt stays on show."""
         self.view.set_tokens(self.view.ids[: self._shown_prompt], self.view.vocabulary)
-        if not self._stale.isActive():
+        if not self._session.is_reading:
+            self._stale.stop()
+            self._show_stale()
+        elif not self._stale.isActive():
             self._stale.start()
 
     def _show_path(self) -> None:
@@ -136,9 +139,10 @@ class TextPanel(QWidget):
             self._wait_for_ids()
             return
         self._stale.stop()
-        self.view.set_stale(False)
+        # The text of a model that is gone stays readable, but faint: nothing can be done with it.
+        self.view.set_stale(session.model is None)
         # A run only adds tokens: painting a full view again for each costs more than the model.
-        self.view.set_tokens(session.ids, session.vocabulary, repaint=not session.is_running)
+        self.view.set_tokens(session.ids, session.text_vocabulary, repaint=not session.is_running)
         self._shown_prompt = session.prompt_length
         self.view.set_placeholder(self._placeholder())
         self._show_selection()

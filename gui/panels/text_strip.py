@@ -66,7 +66,10 @@ class TextStrip(QWidget):
 
     def say_reading(self) -> None:
         """The tokens shown are those of an older text."""
-        self.counter.setText(self.tr("reading the prompt …"))
+        if self._session.is_reading:
+            self.counter.setText(self.tr("reading the prompt …"))
+        else:
+            self.counter.setText(self.tr("not read: step, or change the prompt"))
 
     def refresh(self) -> None:
         """Show the session's state. The counter waits for the ids of a changed prompt."""
