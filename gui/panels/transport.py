@@ -33,7 +33,9 @@ class Transport(QWidget):
         self.length.setToolTip(self.tr("How many tokens a run generates"))
         self.length.setAccessibleName(self.tr("Tokens of a run"))
         self._row.addWidget(self.length)
-        self.stop = self._button("stop", self.tr("Stop (Esc); what is written stays"), session.stop)
+        self.stop = self._button(
+            "stop", self.tr("Stop (Esc); what is written stays"), session.stop_all
+        )
         self.stop_text = QLineEdit(self)
         self.stop_text.setPlaceholderText(self.tr("until this text"))
         self.stop_text.setToolTip(self.tr(r"A run ends when this text appears; \n is a line feed"))
@@ -51,6 +53,7 @@ class Transport(QWidget):
             session.run_changed,
         ):
             signal.connect(self._refresh)
+        session.engine.activity_changed.connect(self._follow_activity)
         self._refresh()
 
     @property
@@ -77,6 +80,10 @@ class Transport(QWidget):
         has_text = bool(session.state.text or session.ids)
         self.step.setEnabled(can_go_on and has_text)
         self.run.setEnabled(can_go_on and has_text)
-        self.stop.setEnabled(session.is_running)
+        self._follow_activity()
         self.rewind.setEnabled(bool(session.document.path))
         self.clear.setEnabled(session.state.count > 0)
+
+    def _follow_activity(self) -> None:
+        """Reading a long prompt can be stopped as well, without a run."""
+        self.stop.setEnabled(self._session.can_stop)

@@ -709,3 +709,20 @@ def test_pictures_of_the_tokens_say_what_they_come_from(
     assert made_from["model"] == session.model.name
     assert made_from["settings"]["seed"] == 77
     assert made_from["prompt_ids"] == list(session.ids)
+
+
+def test_the_panels_own_stop_ends_the_reading_of_a_prompt(
+    qtbot: QtBot, session: Session, panel: TextPanel
+) -> None:
+    load(qtbot, session, "fake:vocab=500,seed=3,prefill_ms_per_token=2")
+    notices: list[Notice] = []
+    session.noticed.connect(notices.append)
+    stop = panel.transport.stop
+    settle(qtbot, session)
+    qtbot.waitUntil(lambda: not stop.isEnabled(), timeout=WAIT_MS)
+    panel.editor.insertPlainText("The sky is blue. " * 200)
+    qtbot.waitUntil(stop.isEnabled, timeout=WAIT_MS)
+    stop.click()
+    qtbot.waitUntil(lambda: bool(notices), timeout=WAIT_MS)
+    assert notices[0].sentence.startswith("Reading the prompt was stopped")
+    qtbot.waitUntil(lambda: not stop.isEnabled(), timeout=WAIT_MS)
