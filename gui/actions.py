@@ -9,7 +9,7 @@ from functools import partial
 from typing import Protocol
 
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
+from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
 from logitscope.gui import icons
@@ -106,6 +106,7 @@ class ActionSet(QObject):
         self._session = shell.session
         self._actions: dict[str, QAction] = {}
         self._bare: dict[str, QAction] = {}
+        self._idle_keys: dict[str, list[QShortcut]] = {}
         self._is_busy = shell.session.engine.activity.phase is not None
         for command in self.commands:
             self._add(command, shell, window)
@@ -120,7 +121,10 @@ class ActionSet(QObject):
         # Many commands ask the same: of a running model, dozens of times a second.
         answers = {ask: ask(self._session) for ask in {c.enabled for c in self.commands}}
         for command in self.commands:
-            self._actions[command.id].setEnabled(answers[command.enabled])
+            can_be_used = answers[command.enabled]
+            self._actions[command.id].setEnabled(can_be_used)
+            for keys in self._idle_keys.get(command.id, ()):
+                keys.setEnabled(not can_be_used)
 
     def take_bare_key(self, event: QKeyEvent) -> bool:
         """Trigger the command of a key that no widget wanted; False where there is none."""
@@ -163,6 +167,12 @@ class ActionSet(QObject):
             action.setIconVisibleInMenu(False)
         window.addAction(action)
         self._actions[command.id] = action
+        # A disabled action leaves its key to the widget with the focus, and an editor writes the
+        # figure of Alt+1. Keys with Ctrl are written nowhere, and Esc is wanted elsewhere.
+        if command.enabled is not _always:
+            self._idle_keys[command.id] = [
+                QShortcut(QKeySequence(key), window) for key in command.shortcuts if "Alt+" in key
+            ]
         for key in command.bare_keys:
             self._bare[QKeySequence(key).toString()] = action
 

@@ -6,6 +6,8 @@ the text is taken from the document's raw form.
 
 from __future__ import annotations
 
+import sys
+
 from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
@@ -13,6 +15,8 @@ from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 from logitscope.blocks import changed_range
 from logitscope.gui import theme
 
+_IS_MAC = sys.platform == "darwin"
+_KEYPAD = Qt.KeyboardModifier.KeypadModifier
 _PARAGRAPH_END = "\u2029"
 LEAST_LINES, MOST_LINES = 2, 8
 
@@ -104,6 +108,8 @@ class PromptEdit(QPlainTextEdit):
         ):
             # Qt would put in U+2028, another token than LF.
             self.insertPlainText("\n")
+        elif _is_unused_shortcut(event):
+            event.ignore()
         else:
             super().keyPressEvent(event)
 
@@ -148,6 +154,13 @@ class PromptEdit(QPlainTextEdit):
 def _units(text: str) -> int:
     """UTF-16 code units, which Qt counts in."""
     return len(text) + sum(character > "\uffff" for character in text)
+
+
+def _is_unused_shortcut(event: QKeyEvent) -> bool:
+    """Alt and a character: Qt would write it. AltGr is another modifier, or Ctrl with Alt; on a
+    Mac, Option writes characters of its own."""
+    is_alt = event.modifiers() & ~_KEYPAD == Qt.KeyboardModifier.AltModifier
+    return is_alt and event.text().isprintable() and bool(event.text()) and not _IS_MAC
 
 
 def _is_undo(event: QKeyEvent) -> bool:

@@ -235,3 +235,38 @@ def test_copy_takes_prompt_and_continuation(qtbot: QtBot, loaded: MainWindow, re
 def test_every_menu_has_its_own_mnemonic() -> None:
     letters = [menu.value[menu.value.index("&") + 1].casefold() for menu in Menu]
     assert len(set(letters)) == len(letters)
+
+
+@pytest.mark.parametrize("with_model", [False, True])
+def test_a_key_that_cannot_act_now_never_writes(
+    qtbot: QtBot, window: MainWindow, load: Callable[..., MainWindow], read: Read, with_model: bool
+) -> None:
+    if with_model:
+        load(window, "fake:vocab=500,seed=3,decode_ms=40")
+        read(window, "The sky is")
+        window.session.run(1000)
+        qtbot.waitUntil(lambda: len(window.session.document.path) >= 2)
+        # Within the prompt nothing can be forced.
+        window.session.select(1)
+    window.focus_panel("text")
+    editor = QApplication.focusWidget()
+    assert not window.command_actions["force_1"].isEnabled()
+    before = window.session.state.text
+    for command in COMMANDS:
+        if not window.command_actions[command.id].isEnabled():
+            for key in command.shortcuts:
+                qtbot.keySequence(editor, QKeySequence(key))
+    qtbot.keyClick(editor, Qt.Key.Key_0, ALT)
+    assert window.session.state.text == before
+    assert window.session.is_running == with_model
+
+
+def test_a_key_that_cannot_act_now_writes_into_no_other_field(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    box = window.panels["text"].transport.length  # type: ignore[attr-defined]
+    box.setFocus()
+    box.selectAll()
+    before = box.value()
+    qtbot.keyClick(box, Qt.Key.Key_3, ALT)
+    assert box.value() == before
