@@ -44,6 +44,15 @@ def place(
     _share_out(window, right, bottom, docks)
 
 
+def toggle(dock: QDockWidget) -> None:
+    """Close a dock that is seen; show one that is closed, or hidden behind other tabs."""
+    if dock.isVisible() and not dock.visibleRegion().isEmpty():
+        dock.close()
+    else:
+        dock.show()
+        dock.raise_()
+
+
 def _share_out(
     window: QMainWindow,
     right: Sequence[PanelSpec],

@@ -121,6 +121,9 @@ class MainWindow(QMainWindow):
             self.restoreState(docks, LAYOUT_VERSION)
 
     def _connect(self) -> None:
+        for panel_id, dock in self.docks.items():
+            self.command_actions[f"toggle_{panel_id}"].setCheckable(True)
+            dock.toggleViewAction().toggled.connect(self._mark_panels)
         self.messages.arrived.connect(self._show_message)
         self.messages.settled.connect(self.toast.dismiss)
         self.settings.changed.connect(self._apply_setting)
@@ -233,8 +236,14 @@ class MainWindow(QMainWindow):
         _focus_into(self.panels[panel_id])
 
     def toggle_panel(self, panel_id: str) -> None:
-        dock = self.docks[panel_id]
-        dock.setVisible(not dock.isVisible())
+        """Show the panel, or bring it in front of the other tabs; close it where it is seen."""
+        docking.toggle(self.docks[panel_id])
+        self._mark_panels()
+
+    def _mark_panels(self) -> None:
+        """A check mark in the menu for each panel that is not closed."""
+        for panel_id, dock in self.docks.items():
+            self.command_actions[f"toggle_{panel_id}"].setChecked(not dock.isHidden())
 
     def reset_layout(self) -> None:
         for dock in self.docks.values():

@@ -44,7 +44,8 @@ def test_a_panel_is_closed_opened_and_focused_by_its_keys(
     qtbot: QtBot, window: MainWindow, panel: object
 ) -> None:
     name: str = panel.id  # type: ignore[attr-defined]
-    window.docks[name].show()
+    window.focus_panel(name)
+    qtbot.waitUntil(lambda: is_seen(window, name))
     window.command_actions[f"toggle_{name}"].trigger()
     assert not window.docks[name].isVisible()
     window.command_actions[f"focus_{name}"].trigger()
@@ -52,6 +53,46 @@ def test_a_panel_is_closed_opened_and_focused_by_its_keys(
     focused = QApplication.focusWidget()
     assert focused is not None
     assert window.panels[name] is focused or window.panels[name].isAncestorOf(focused)
+
+
+def is_seen(window: MainWindow, name: str) -> bool:
+    """Open, and not behind other tabs."""
+    return not window.docks[name].visibleRegion().isEmpty()
+
+
+def test_the_key_of_a_panel_behind_other_tabs_brings_it_to_the_front(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    assert not window.docks["branches"].isHidden()
+    assert not is_seen(window, "branches")
+    toggle = window.command_actions["toggle_branches"]
+    toggle.trigger()
+    qtbot.waitUntil(lambda: is_seen(window, "branches"))
+    assert toggle.isChecked()
+    toggle.trigger()
+    qtbot.waitUntil(window.docks["branches"].isHidden)
+    assert not toggle.isChecked()
+    window.command_actions["toggle_passes"].trigger()
+    qtbot.waitUntil(lambda: is_seen(window, "passes"))
+
+
+def test_the_menu_marks_the_panels_that_are_open(new_window: NewWindow) -> None:
+    window = new_window()
+
+    def marked() -> dict[str, bool]:
+        return {name: window.command_actions[f"toggle_{name}"].isChecked() for name in window.docks}
+
+    assert marked() == {panel.id: panel.is_shown for panel in DOCKED}
+    window.docks["sampling"].close()
+    assert not marked()["sampling"]
+    window.focus_panel("passes")
+    assert marked()["passes"]
+    window.command_actions["reset_layout"].trigger()
+    assert marked() == {panel.id: panel.is_shown for panel in DOCKED}
+    window.docks["loss"].close()
+    window.close()
+    window = new_window()
+    assert not marked()["loss"]
 
 
 def test_the_text_takes_the_keyboard_first(window: MainWindow) -> None:
