@@ -19,6 +19,7 @@ from logitscope.gui.notify import Messages
 from logitscope.gui.session import Session
 from logitscope.gui.settings import OPEN_LAST, Settings, exists
 from logitscope.gui.widgets.insets import inset_numbers
+from logitscope.gui.widgets.plain import plain_tip
 
 
 class Opener(QObject):
@@ -145,7 +146,7 @@ class Opener(QObject):
             action = QAction(
                 name if there else self.tr("{name}  (missing)").format(name=name), menu
             )
-            action.setToolTip(path)
+            action.setToolTip(plain_tip(path))
             action.setEnabled(there)
             action.triggered.connect(partial(self.open, path))
             menu.addAction(action)

@@ -8,6 +8,7 @@ from PySide6.QtCore import qVersion
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from logitscope.gui import icons, theme
+from logitscope.gui.widgets.plain import plain
 
 ICON = 96
 
@@ -18,18 +19,20 @@ class AboutDialog(QDialog):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(self.tr("About Logitscope"))
-        picture = QLabel()
+        picture = plain(QLabel())
         picture.setPixmap(icons.application_icon().pixmap(ICON, ICON))
-        name = QLabel("Logitscope")
+        name = plain(QLabel("Logitscope"))
         font = theme.ui_font(8)
         font.setWeight(font.Weight.DemiBold)
         name.setFont(font)
         words = self.tr("See how a language model writes: every next-token distribution, live.")
-        text = QLabel(words, wordWrap=True)
+        text = plain(QLabel(words, wordWrap=True))
         text.setMinimumWidth(320)
-        numbers = QLabel(
-            self.tr("Version {ours}, Qt {qt}. Apache License 2.0.").format(
-                ours=version("logitscope"), qt=qVersion()
+        numbers = plain(
+            QLabel(
+                self.tr("Version {ours}, Qt {qt}. Apache License 2.0.").format(
+                    ours=version("logitscope"), qt=qVersion()
+                )
             )
         )
         numbers.setProperty("muted", True)

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from logitscope.display import name_of
 from logitscope.gui import theme
 from logitscope.gui.session import Session
+from logitscope.gui.widgets.plain import plain
 from logitscope.vocabulary import Vocabulary
 
 
@@ -44,7 +45,7 @@ class ExactPromptDialog(QDialog):
             "name."
         )
         rest = len(ids) - session.prompt_length
-        count = QLabel(words.format(prompt=session.prompt_length, rest=rest), wordWrap=True)
+        count = plain(QLabel(words.format(prompt=session.prompt_length, rest=rest), wordWrap=True))
         self.text = _reader(exact_text(vocabulary, ids) if vocabulary is not None else "")
         self.text.setAccessibleName(self.tr("Exact text"))
         self.ids = _reader(" ".join(map(str, ids)))

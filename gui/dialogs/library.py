@@ -19,6 +19,7 @@ from logitscope.backends.library import LibraryEntry, find_models
 from logitscope.gui import icons, theme
 from logitscope.gui.background import Background
 from logitscope.gui.panels.model import size_text
+from logitscope.gui.widgets.plain import plain, plain_tip
 
 _ENTRY = Qt.ItemDataRole.UserRole
 
@@ -37,7 +38,7 @@ class LibraryDialog(QDialog):
         )
         self.search.setAccessibleName(self.tr("Search"))
         self.search.textChanged.connect(self._filter)
-        self.status = QLabel(self.tr("Looking …"), wordWrap=True)
+        self.status = plain(QLabel(self.tr("Looking …"), wordWrap=True))
         self.status.setProperty("muted", True)
         self.tree = self._tree()
         kind = QDialogButtonBox.StandardButton
@@ -74,7 +75,7 @@ class LibraryDialog(QDialog):
             item = QTreeWidgetItem([entry.title, entry.source, size])
             item.setTextAlignment(2, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             item.setFont(2, theme.number_font())
-            item.setToolTip(0, str(entry.path))
+            item.setToolTip(0, plain_tip(str(entry.path)))
             item.setData(0, _ENTRY, entry)
             self.tree.addTopLevelItem(item)
         if entries:

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 from logitscope.gui import icons, theme
 from logitscope.gui.message import Message
 from logitscope.gui.notify import Messages
+from logitscope.gui.widgets.plain import plain
 
 _MESSAGE = Qt.ItemDataRole.UserRole
 
@@ -54,7 +55,7 @@ class MessagesDialog(QDialog):
         layout.setSpacing(12)
         if not messages.kept:
             layout.addWidget(
-                QLabel(self.tr("Nothing has gone wrong, and there was nothing to say."))
+                plain(QLabel(self.tr("Nothing has gone wrong, and there was nothing to say.")))
             )
         layout.addWidget(self.list, 3)
         layout.addWidget(self.details, 2)
@@ -87,13 +88,13 @@ class BugDialog(QDialog):
         self.message = message
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(self.tr("Something unexpected happened"))
-        icon = QLabel()
+        icon = plain(QLabel())
         size = self.style().pixelMetric(QStyle.PixelMetric.PM_MessageBoxIconSize)
         color = theme.palette().error
         icon.setPixmap(icons.pixmap("error", size, color, self.devicePixelRatioF()))
-        sentence = QLabel(message.sentence, wordWrap=True)
+        sentence = plain(QLabel(message.sentence, wordWrap=True))
         sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        advice = QLabel(self.tr("Your text is safe. The details help to find the fault."))
+        advice = plain(QLabel(self.tr("Your text is safe. The details help to find the fault.")))
         advice.setProperty("muted", True)
         words = QVBoxLayout()
         words.addWidget(sentence)

@@ -42,6 +42,7 @@ from logitscope.gui.settings import (
     Settings,
 )
 from logitscope.gui.widgets.memory_bar import MemoryBar, Part
+from logitscope.gui.widgets.plain import plain
 from logitscope.gui.words import translated
 
 BACKEND_NAMES = {"llamacpp": "llama.cpp", "hf": "Transformers (PyTorch)"}
@@ -68,7 +69,7 @@ class OpenModelDialog(QDialog):
         self._summary: HeaderSummary | None = None
         self.setWindowTitle(self.tr("Open with options"))
         self.path = QLineEdit(path, placeholderText=self.tr("GGUF file or model folder"))
-        self.says = QLabel(wordWrap=True)
+        self.says = plain(QLabel(wordWrap=True))
         self.says.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.backend = self._backend_box()
         self.context = self._number_box(settings.get(CONTEXT), CONTEXT.low, CONTEXT.high)
@@ -76,7 +77,7 @@ class OpenModelDialog(QDialog):
         self.layers = self._number_box(settings.get(GPU_LAYERS), GPU_LAYERS.low, GPU_LAYERS.high)
         self.cache = self._cache_box(settings.get(CACHE_TYPE))
         self.bar = MemoryBar()
-        self.memory = QLabel(wordWrap=True)
+        self.memory = plain(QLabel(wordWrap=True))
         self._lay_out()
         self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
         self._typing.timeout.connect(self.look)

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from logitscope.gui import theme
 from logitscope.gui.settings import TABLE, AnySetting, Setting, Settings
+from logitscope.gui.widgets.plain import plain
 from logitscope.gui.words import translated
 
 CONTEXT = "Settings"
@@ -50,7 +51,7 @@ class SettingsDialog(QDialog):
         grid.setHorizontalSpacing(2 * theme.GRID)
         grid.setVerticalSpacing(2)
         grid.setColumnStretch(0, 1)
-        heading = QLabel(translated(CONTEXT, group))
+        heading = plain(QLabel(translated(CONTEXT, group)))
         heading.setProperty("heading", True)
         grid.addWidget(heading, 0, 0, 1, 2)
         for setting in TABLE:
@@ -61,9 +62,9 @@ class SettingsDialog(QDialog):
     def _add(self, setting: AnySetting, grid: QGridLayout) -> None:
         field = self._field(setting)
         self.fields[setting.key] = field
-        title = QLabel(translated(CONTEXT, setting.title))
+        title = plain(QLabel(translated(CONTEXT, setting.title)))
         title.setBuddy(field)
-        help_ = QLabel(translated(CONTEXT, setting.help))
+        help_ = plain(QLabel(translated(CONTEXT, setting.help)))
         help_.setProperty("muted", True)
         field.setAccessibleName(title.text())
         field.setToolTip(help_.text())

@@ -31,6 +31,7 @@ from logitscope.gui.export import Table
 from logitscope.gui.export_menu import ExportMenu
 from logitscope.gui.session import Session
 from logitscope.gui.widgets.branch_model import NAME, OWN, PATH, TEXT, TOKENS, BranchModel
+from logitscope.gui.widgets.plain import plain
 
 REFRESH_MS = 250
 """Reading a tree of thousands of nodes takes some ms: four times a second is enough."""
@@ -110,15 +111,15 @@ class BranchesPanel(QWidget):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
         self.tree.doubleClicked.connect(self.walk_to)
         self.tree.selectionModel().selectionChanged.connect(self._compare)
-        self.empty = QLabel(
-            self.tr("No continuation yet: press Step, or expand the tree by probability.")
+        self.empty = plain(
+            QLabel(self.tr("No continuation yet: press Step, or expand the tree by probability."))
         )
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.empty.setWordWrap(True)
         self.stack = QStackedWidget()
         self.stack.addWidget(self.empty)
         self.stack.addWidget(self.tree)
-        self.comparison = QLabel()
+        self.comparison = plain(QLabel())
         self.comparison.setWordWrap(True)
         self.comparison.hide()
         layout = QVBoxLayout(self)
@@ -136,9 +137,9 @@ class BranchesPanel(QWidget):
             self.tr("Add the likeliest continuations behind the path, without any draw.")
         )
         self.expand.clicked.connect(self._toggle_expanding)
-        self.state = QLabel()
+        self.state = plain(QLabel())
         row = QHBoxLayout()
-        for widget in (self.expand, self.width_box, QLabel("×"), self.depth_box, self.state):
+        for widget in (self.expand, self.width_box, plain(QLabel("×")), self.depth_box, self.state):
             row.addWidget(widget)
         row.addStretch(1)
         return row

@@ -28,6 +28,7 @@ from logitscope.gui.session import Session
 from logitscope.gui.settings import Settings
 from logitscope.gui.widgets.heat_legend import HeatLegend
 from logitscope.gui.widgets.note_bar import NoteBar
+from logitscope.gui.widgets.plain import plain, plain_tip
 from logitscope.gui.words import mark
 
 FRAME_MS = 50
@@ -73,7 +74,7 @@ class ComparePanel(QWidget):
         self.models = QElidingLabel(self)
         self.models.setAccessibleName(self.tr("What both models have in common"))
         self.legend = HeatLegend(self)
-        self.empty = QLabel(self, wordWrap=True)
+        self.empty = plain(QLabel(self, wordWrap=True))
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.empty.setProperty("muted", True)
         self.body = CompareBody(self)
@@ -292,7 +293,7 @@ class ComparePanel(QWidget):
         ):
             label.setFont(theme.number_font())
             label.setText(text)
-            label.setToolTip(text.replace(compare_words.SEPARATOR, "\n"))
+            label.setToolTip(plain_tip(text.replace(compare_words.SEPARATOR, "\n")))
 
     def _open_menu(self, where: QPoint) -> None:
         menu = QMenu(self)

@@ -19,6 +19,7 @@ from logitscope.gui import icons, theme
 from logitscope.gui.panels.compare_heat import Difference
 from logitscope.gui.panels.compare_words import difference_name, difference_tip, short
 from logitscope.gui.widgets import numbers
+from logitscope.gui.widgets.plain import plain, plain_tip
 
 PROGRESS_WIDTH = 72
 
@@ -36,7 +37,7 @@ class CompareBar(QWidget):
         self._row.setContentsMargins(0, 0, 0, 0)
         self._row.setSpacing(theme.GRID // 2)
         self.left = self._side(self.tr("Left side: model and text"))
-        self._row.addWidget(QLabel("↔", self))
+        self._row.addWidget(plain(QLabel("↔", self)))
         self.right = self._side(self.tr("Right side: what is compared with"))
         self.measure = QComboBox(self)
         self.measure.setAccessibleName(self.tr("What the colours show"))
@@ -112,7 +113,7 @@ class CompareBar(QWidget):
         """What stands on both sides."""
         for button, name, tip in ((self.left, left, left_tip), (self.right, right, right_tip)):
             button.setText(short(name))
-            button.setToolTip(tip or name)
+            button.setToolTip(plain_tip(tip or name))
             button.setAccessibleDescription(name)
 
     def show_progress(self, done: int, total: int, *, is_scoring: bool) -> None:

@@ -20,6 +20,7 @@ from logitscope.gui.panels.compare_heat import (
     tints,
 )
 from logitscope.gui.widgets.heat_pages import HeatPages
+from logitscope.gui.widgets.plain import plain_tip
 from logitscope.gui.widgets.table_model import TableModel
 from logitscope.heat import Scale
 
@@ -141,7 +142,7 @@ class CompareBody(QSplitter):
         of = (compared.pairing.left_range, compared.pairing.right_range)[side]
         if position >= len(of) or of[position] == NO_RANGE:
             return self.tr("A special token: it brings no bytes to the text.")
-        return compare_words.tooltip(compared, int(of[position]), self._known)
+        return plain_tip(compare_words.tooltip(compared, int(of[position]), self._known))
 
     # -- choosing ---------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from logitscope.gui.dialogs.open_model import OpenModelDialog
 from logitscope.gui.panels.loss_opening import TextOpener
 from logitscope.gui.settings import Settings, exists
 from logitscope.gui.widgets.insets import inset_numbers
+from logitscope.gui.widgets.plain import plain_tip
 
 
 class Choice(QObject):
@@ -50,7 +51,7 @@ class Choice(QObject):
         menu.addAction(self.tr("Second model …"), self.ask_for_model)
         for path in () if self.settings is None else self.settings.recent:
             action = menu.addAction(f"    {Path(path).name}")
-            action.setToolTip(path)
+            action.setToolTip(plain_tip(path))
             action.setEnabled(exists(path))
             action.triggered.connect(partial(self.ask_for_model, path))
         menu.addSeparator()

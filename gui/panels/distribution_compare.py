@@ -24,6 +24,7 @@ from logitscope.gui.panels.step_words import Labels
 from logitscope.gui.session import Session
 from logitscope.gui.shown import ShownRow
 from logitscope.gui.widgets import numbers
+from logitscope.gui.widgets.plain import rich
 from logitscope.gui.widgets.table_model import TableModel
 from logitscope.pinned import Comparison, Side, compare
 from logitscope.sampling import Shaped
@@ -73,7 +74,7 @@ class CompareTab(QWidget):
         self.which.addItem(self.tr("Raw"), False)
         self.which.addItem(self.tr("Shaped"), True)
         self.which.currentIndexChanged.connect(self.refresh)
-        self.summary = QLabel()
+        self.summary = rich(QLabel())
         self.summary.setWordWrap(True)
         titles = (self.tr("token"), self.tr("pinned"), self.tr("now"), self.tr("change"))
         self.model = TableModel((*titles, self.tr("factor")), self)

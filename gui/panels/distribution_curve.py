@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from logitscope.gui import theme
@@ -11,6 +13,7 @@ from logitscope.gui.panels.step_words import Labels, stage_name
 from logitscope.gui.session import Session
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.curve_view import CurveView, CutLine
+from logitscope.gui.widgets.plain import rich
 from logitscope.rank_curve import Cut, RankCurve, rank_curve
 
 TITLES = ("rank", "raw", "shaped")
@@ -27,7 +30,7 @@ class CurveTab(QWidget):
         self._labels = labels
         self._curve: RankCurve | None = None
         self._view: CurveView | None = None
-        self.note = QLabel()
+        self.note = rich(QLabel())
         self.note.setWordWrap(True)
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 4, 0, 0)
@@ -101,7 +104,7 @@ class CurveTab(QWidget):
         self.note.setText(
             self.tr("rank {rank}: “{token}” · raw {raw} · shaped {shaped}").format(
                 rank=numbers.count(rank),
-                token=self._labels(token_id),
+                token=html.escape(self._labels(token_id)),
                 raw=numbers.probability(row.distribution.probability(token_id)),
                 shaped=numbers.probability(shaped.probability_of(token_id)),
             )

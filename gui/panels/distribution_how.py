@@ -15,6 +15,7 @@ from logitscope.gui.panels.step_words import Labels
 from logitscope.gui.session import Session
 from logitscope.gui.shown import ShownRow
 from logitscope.gui.widgets import numbers
+from logitscope.gui.widgets.plain import rich
 from logitscope.gui.widgets.slider_field import SliderField
 from logitscope.sampling import Shaped
 from logitscope.softmax_lesson import Moves, Tempered, at_temperature, lead, moves, shaped_rank
@@ -50,7 +51,7 @@ class HowTab(QWidget):
         self.customContextMenuRequested.connect(self.menu.show_at)
 
     def _text(self) -> QLabel:
-        label = QLabel()
+        label = rich(QLabel())
         label.setWordWrap(True)
         label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         # A label's own menu would hide that of the tab.

@@ -17,6 +17,7 @@ from logitscope.gui.widgets import numbers
 from logitscope.unembedding import Unembedding
 
 Wanted = tuple[tuple[int, ...], int]
+from logitscope.gui.widgets.plain import rich
 
 AGREEMENT = 1e-3
 """Parts and row differ by more only where the model rounds coarsely, as in bfloat16."""
@@ -27,6 +28,7 @@ class LogitSource(QLabel):
 
     def __init__(self, session: Session, labels: Labels, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        rich(self)
         self._session = session
         self._labels = labels
         self._wanted: Wanted | None = None

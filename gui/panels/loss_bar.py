@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from logitscope.gui import icons, theme
 from logitscope.gui.panels.loss_words import TIPS, measure_name
 from logitscope.gui.widgets import numbers
+from logitscope.gui.widgets.plain import plain
 from logitscope.gui.widgets.slider_field import make_plain
 from logitscope.gui.words import translated
 from logitscope.heat import Measure
@@ -167,14 +168,14 @@ class WindowsRow(QWidget):
         row.setSpacing(theme.GRID // 2)
         self.size_box = _spin(self.tr("Tokens of a window"))
         self.stride_box = _spin(self.tr("Tokens from window to window"))
-        self.note = QLabel(self)
+        self.note = plain(QLabel(self))
         self.note.setProperty("muted", True)
         self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        row.addWidget(QLabel(self.tr("Longer than the context: windows of"), self))
+        row.addWidget(plain(QLabel(self.tr("Longer than the context: windows of"), self)))
         row.addWidget(self.size_box)
-        row.addWidget(QLabel(self.tr("every"), self))
+        row.addWidget(plain(QLabel(self.tr("every"), self)))
         row.addWidget(self.stride_box)
-        row.addWidget(QLabel(self.tr("tokens"), self))
+        row.addWidget(plain(QLabel(self.tr("tokens"), self)))
         row.addWidget(self.note, 1)
         self.size_box.valueChanged.connect(self._choose)
         self.stride_box.valueChanged.connect(self._choose)

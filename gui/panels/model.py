@@ -20,6 +20,7 @@ from logitscope.gui import icons, theme
 from logitscope.gui.engine import IDLE, Activity
 from logitscope.gui.session import Session
 from logitscope.gui.widgets.facts import FactRow
+from logitscope.gui.widgets.plain import plain, plain_tip
 from logitscope.gui.widgets.status_dot import StatusDot
 
 FRAME_MS = 100
@@ -43,7 +44,7 @@ class ModelBar(QWidget):
         self.facts = FactRow(self)
         self._add_facts()
         self.dot = StatusDot(self)
-        self.doing = QLabel(self)
+        self.doing = plain(QLabel(self))
         self.progress = QProgressBar(self, textVisible=False)
         self.stop = self._stop_button()
         self._lay_out()
@@ -150,13 +151,14 @@ class ModelBar(QWidget):
             self.speed.set_value("")
             return
         used, speed = len(self._session.ids), self._session.tokens_per_second
-        self.name.setToolTip(f"{model.path}\n{model.architecture} · {model.backend}")
+        about = f"{model.path}\n{model.architecture} · {model.backend}"
+        self.name.setToolTip(plain_tip(about))
         self.quantization.set_value(model.quantization)
         self.device.set_value(model.device)
         self.weights.set_value(size_text(model.weight_bytes))
         full = used >= NEARLY_FULL * model.context_length
         self.context.set_value(f"{used:,} / {model.context_length:,}", warns=full)
-        self.context.setToolTip("\n".join((self._context_tip, *model.notes)))
+        self.context.setToolTip(plain_tip("\n".join((self._context_tip, *model.notes))))
         self.cache.set_value(size_text(round(used * model.kv_bytes_per_token)))
         self.speed.set_value("" if speed is None else self.tr("{:.1f} tok/s").format(speed))
 

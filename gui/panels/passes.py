@@ -13,15 +13,16 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
-from superqt.utils import QSignalThrottler
 
 from logitscope.backends.base import ModelInfo
 from logitscope.gui import theme
 from logitscope.gui.export import Table
 from logitscope.gui.export_menu import ExportMenu, TableMaker
 from logitscope.gui.session import Session
+from logitscope.gui.throttle import Throttle
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.pass_strip import PassStrip
+from logitscope.gui.widgets.plain import plain, rich
 from logitscope.passes import Pass, PassKind
 
 REFRESH_MS = 33
@@ -47,12 +48,12 @@ class PassesPanel(QWidget):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self.empty = QLabel()
+        self.empty = plain(QLabel())
         self.strip = PassStrip()
-        self.detail = QLabel()
-        self.totals = QLabel()
-        self.weights = QLabel()
-        self.activations = QLabel()
+        self.detail = plain(QLabel())
+        self.totals = rich(QLabel())
+        self.weights = rich(QLabel())
+        self.activations = rich(QLabel())
         self._lay_out()
         self._set_fonts()
         self.menu = ExportMenu(session, self, "passes", self._table)
@@ -104,8 +105,7 @@ class PassesPanel(QWidget):
 
     def _follow(self) -> None:
         session = self._session
-        self._throttle = QSignalThrottler(parent=self)
-        self._throttle.setTimeout(REFRESH_MS)
+        self._throttle = Throttle(REFRESH_MS, self)
         self._throttle.triggered.connect(self._refresh)
         for signal in (session.passes.changed, session.model_changed, session.path_changed):
             signal.connect(self._throttle.throttle)

@@ -12,6 +12,7 @@ from logitscope.gui.export_menu import ExportMenu
 from logitscope.gui.panels.step_words import stage_name
 from logitscope.gui.session import Session
 from logitscope.gui.widgets import numbers
+from logitscope.gui.widgets.plain import plain
 from logitscope.gui.widgets.stage_list import StageList, StageRow
 from logitscope.sampling import SamplerSettings, Shaped, Stage, StageReport
 
@@ -28,7 +29,7 @@ class SamplingChain(QWidget):
         self.list = StageList()
         self.list.setAccessibleName(self.tr("Order of the sampler chain"))
         self.list.order_changed.connect(self._order_made)
-        self.summary = QLabel()
+        self.summary = plain(QLabel())
         self.summary.setWordWrap(True)
         self.up = self._button(Qt.ArrowType.UpArrow, self.tr("Earlier (Alt+Up)"), -1)
         self.down = self._button(Qt.ArrowType.DownArrow, self.tr("Later (Alt+Down)"), 1)
@@ -45,7 +46,7 @@ class SamplingChain(QWidget):
         return button
 
     def _lay_out(self) -> None:
-        title = QLabel(self.tr("Stages, first to last"))
+        title = plain(QLabel(self.tr("Stages, first to last")))
         head = QHBoxLayout()
         head.addWidget(title, 1)
         head.addWidget(self.up)

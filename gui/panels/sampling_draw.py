@@ -17,6 +17,7 @@ from logitscope.gui.shown import ShownRow
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.draw_bar import DrawBar, Interval
 from logitscope.gui.widgets.frequency_view import FrequencyRow, FrequencyView
+from logitscope.gui.widgets.plain import plain
 from logitscope.sampling import SamplerSettings, Shaped
 from logitscope.steps import Draw, Origin, StepRecord
 
@@ -36,8 +37,8 @@ class DrawSection(QWidget):
         self._labels = labels
         self._attempt = 0
         self._seen: tuple[ShownRow | None, Shaped | None] = (None, None)
-        self.sentence = QLabel()
-        self.reason = QLabel()
+        self.sentence = plain(QLabel())
+        self.reason = plain(QLabel())
         self.bar = DrawBar()
         self.bar.setAccessibleName(self.tr("Intervals of the tokens that can be drawn"))
         self.bar.tooltip_of = self._tooltip
@@ -49,7 +50,7 @@ class DrawSection(QWidget):
         self.many = QPushButton(self.tr("Draw {n} times").format(n=numbers.count(MANY)))
         self.many.setToolTip(self.tr("Counts what comes, against what is to be expected."))
         self.many.clicked.connect(self._draw_many)
-        self.counts_title = QLabel(self.tr("Drawn / expected ± one standard deviation"))
+        self.counts_title = plain(QLabel(self.tr("Drawn / expected ± one standard deviation")))
         self.counts = FrequencyView()
         self.bar_menu = ExportMenu(session, self.bar, "draw", lambda: self._exported_bar)
         self.counts_menu = ExportMenu(session, self.counts, "draws", lambda: self._exported_counts)

@@ -9,6 +9,7 @@ from logitscope.display import name_of
 from logitscope.gui import theme
 from logitscope.gui.session import Session
 from logitscope.gui.widgets import numbers
+from logitscope.gui.widgets.plain import plain
 
 
 class TextStrip(QWidget):
@@ -23,7 +24,7 @@ class TextStrip(QWidget):
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(0, 0, 0, 0)
         self._row.setSpacing(theme.GRID // 2)
-        self.counter = QLabel(self)
+        self.counter = plain(QLabel(self))
         self.counter.setProperty("muted", True)
         self._row.addWidget(self.counter, 1)
         self.chat = self._switch(

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from logitscope.gui import icons, theme
+from logitscope.gui.widgets.plain import plain, rich
 
 BUTTON = 24
 HELP_WIDTH = 360
@@ -28,7 +29,7 @@ class CardTitle(QFrame):
     def __init__(self, title: str, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("cardTitle")
-        self.label = QLabel(title, self)
+        self.label = plain(QLabel(title, self))
         self._help: tuple[str, str] | None = None
         self._help_button: QToolButton | None = None
         self._row = QHBoxLayout(self)
@@ -103,7 +104,7 @@ def popover(owner: QWidget, title: str, text: str) -> QMenu:
     """A few sentences that a click or Esc puts away again."""
     menu = QMenu(owner)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    label = QLabel(f"<b>{title}</b><br><br>{text}", wordWrap=True)
+    label = rich(QLabel(f"<b>{title}</b><br><br>{text}", wordWrap=True))
     label.setFixedWidth(HELP_WIDTH)
     label.setContentsMargins(12, 8, 12, 8)
     action = QWidgetAction(menu)

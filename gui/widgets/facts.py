@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from html import escape
+
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from logitscope.gui import theme
+from logitscope.gui.widgets.plain import rich
 
 GAP = 2 * theme.GRID
 
@@ -16,6 +19,7 @@ class Fact(QLabel):
 
     def __init__(self, word: str, meaning: str, parent: QWidget) -> None:
         super().__init__(parent)
+        rich(self)
         self._word = word
         self._value = ""
         self._warns = False
@@ -36,8 +40,8 @@ class Fact(QLabel):
     def _draw(self) -> None:
         palette = theme.palette()
         color = palette.warning if self._warns else palette.text
-        word = f"<span style='color:{palette.muted.name()}'>{self._word}</span> "
-        value = f"<span style='color:{color.name()}'>{self._value}</span>"
+        word = f"<span style='color:{palette.muted.name()}'>{escape(self._word)}</span> "
+        value = f"<span style='color:{color.name()}'>{escape(self._value)}</span>"
         self.setFont(theme.number_font())
         self.setText(f"{word if self._word else ''}{value}" if self._value else "")
         self.setAccessibleName(f"{self._word} {self._value}".strip())

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWi
 from logitscope.gui import icons, theme
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.heat_view import UNKNOWN, HeatView
+from logitscope.gui.widgets.plain import plain
 from logitscope.vocabulary import Vocabulary
 
 PAGE = 100_000
@@ -52,7 +53,7 @@ class HeatPages(QWidget):
         self.strip = QWidget(self)
         row = QHBoxLayout(self.strip)
         row.setContentsMargins(theme.GRID, 0, theme.GRID, 0)
-        self.label = QLabel(self.strip)
+        self.label = plain(QLabel(self.strip))
         self.label.setProperty("muted", True)
         self.previous = self._button("previous", self.tr("Previous part of the text"), -1)
         self.next = self._button("next", self.tr("Next part of the text"), 1)

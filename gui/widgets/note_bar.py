@@ -7,6 +7,7 @@ from collections.abc import Callable
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from logitscope.gui import icons, theme
+from logitscope.gui.widgets.plain import plain
 
 
 class NoteBar(QWidget):
@@ -17,8 +18,8 @@ class NoteBar(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(theme.GRID)
-        self._picture = QLabel(self)
-        self._label = QLabel(self, wordWrap=True)
+        self._picture = plain(QLabel(self))
+        self._label = plain(QLabel(self, wordWrap=True))
         self._label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.button = QPushButton(self)
         self.button.clicked.connect(self._mend)

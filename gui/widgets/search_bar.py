@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from logitscope.gui import icons
+from logitscope.gui.widgets.plain import plain
 
 
 class _Line(QLineEdit):
@@ -63,7 +64,7 @@ class SearchBar(QWidget):
         self.case.setChecked(True)
         self.back = self._arrow("previous", self.tr("Previous match (Shift+Enter)"), -1)
         self.on = self._arrow("next", self.tr("Next match (Enter)"), 1)
-        self.answer = QLabel()
+        self.answer = plain(QLabel())
         self.answer.setWordWrap(True)
         self.answer.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._lay_out()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QLocale, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QGridLayout, QLabel, QSlider
 
+from logitscope.gui.widgets.plain import plain
+
 SLIDER_STEPS = 1000
 """Finer than the pixels of any slider."""
 BOX_WIDTH = 72
@@ -52,7 +54,7 @@ class SliderField(QObject):
         self._decimals = decimals
         self._shown: float | None = None
         """The value last shown or entered: nine fields are refreshed at every frame of a drag."""
-        self.label = QLabel(text)
+        self.label = plain(QLabel(text))
         self.slider = QSlider(Qt.Orientation.Horizontal)
         self.slider.setRange(0, SLIDER_STEPS)
         self.slider.setSingleStep(max(1, round(step / (high - low) * SLIDER_STEPS)))

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from logitscope.gui import icons, theme
 from logitscope.gui.message import Action, Message, Severity
+from logitscope.gui.widgets.plain import plain
 
 SHOWN_MS = 7000
 """Long enough to read two lines; the pointer on it makes it wait."""
@@ -36,8 +37,8 @@ class Toast(QFrame):
         self.setObjectName("toast")
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.message: Message | None = None
-        self._icon = QLabel(self)
-        self.text_label = QLabel(self, wordWrap=True)
+        self._icon = plain(QLabel(self))
+        self.text_label = plain(QLabel(self, wordWrap=True))
         self.text_label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.text_label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._buttons: list[QPushButton] = []
