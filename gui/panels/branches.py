@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
-from superqt.utils import QSignalThrottler
 
 from logitscope.beam import MAX_EVALUATIONS
 from logitscope.branches import Segment, branches, common_length
@@ -30,6 +29,7 @@ from logitscope.display import label_of_bytes, name_of
 from logitscope.gui.export import Table
 from logitscope.gui.export_menu import ExportMenu
 from logitscope.gui.session import Session
+from logitscope.gui.throttle import Throttle
 from logitscope.gui.widgets.branch_model import NAME, OWN, PATH, TEXT, TOKENS, BranchModel
 from logitscope.gui.widgets.plain import plain
 
@@ -92,8 +92,7 @@ class BranchesPanel(QWidget):
         self._export = ExportMenu(session, self.tree, "branches", self._table_later)
         self.tree.customContextMenuRequested.disconnect()
         self.tree.customContextMenuRequested.connect(self._show_menu)
-        self._throttle = QSignalThrottler(parent=self)
-        self._throttle.setTimeout(REFRESH_MS)
+        self._throttle = Throttle(REFRESH_MS, self)
         self._throttle.triggered.connect(self._refresh)
         for signal in (session.path_changed, session.model_changed, session.prompt_changed):
             signal.connect(self._throttle.throttle)

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
-from superqt import QElidingLabel
 
 from logitscope.gui import theme
 from logitscope.gui.comparing import Against, Compared, Comparison
@@ -26,6 +25,7 @@ from logitscope.gui.panels.compare_export import CompareExport
 from logitscope.gui.panels.compare_heat import range_values, scale_of
 from logitscope.gui.session import Session
 from logitscope.gui.settings import Settings
+from logitscope.gui.widgets.eliding_label import ElidingLabel
 from logitscope.gui.widgets.heat_legend import HeatLegend
 from logitscope.gui.widgets.note_bar import NoteBar
 from logitscope.gui.widgets.plain import plain, plain_tip
@@ -69,9 +69,9 @@ class ComparePanel(QWidget):
     def _make_widgets(self) -> None:
         self.bar = CompareBar(self)
         self.note = NoteBar(self)
-        self.summary = QElidingLabel(self)
+        self.summary = ElidingLabel(self)
         self.summary.setAccessibleName(self.tr("Averages"))
-        self.models = QElidingLabel(self)
+        self.models = ElidingLabel(self)
         self.models.setAccessibleName(self.tr("What both models have in common"))
         self.legend = HeatLegend(self)
         self.empty = plain(QLabel(self, wordWrap=True))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSpinBox, QTabWidget, QVBoxLayout, QWidget
-from superqt import QElidingLabel
-from superqt.utils import QSignalThrottler
 
 from logitscope.distribution import Distribution, effective_choices
 from logitscope.gui import theme
@@ -19,8 +17,10 @@ from logitscope.gui.panels.distribution_list import ListTab
 from logitscope.gui.panels.step_words import Labels
 from logitscope.gui.session import Session
 from logitscope.gui.shown import ShownRow
+from logitscope.gui.throttle import Throttle
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.bars_data import Scale
+from logitscope.gui.widgets.eliding_label import ElidingLabel
 from logitscope.gui.widgets.slider_field import make_plain
 from logitscope.step_table import tokens_holding
 from logitscope.units import bits
@@ -45,10 +45,10 @@ class DistributionPanel(QWidget):
         super().__init__(parent)
         self._session = session
         self._labels = Labels(session)
-        self._after = QElidingLabel()
+        self._after = ElidingLabel()
         # What the token follows most closely is at the end.
         self._after.setElideMode(Qt.TextElideMode.ElideLeft)
-        self._figures = QElidingLabel()
+        self._figures = ElidingLabel()
         self._head_row: ShownRow | None = None
         self._set_fonts()
         theme.notifier().changed.connect(self._set_fonts)
@@ -110,8 +110,7 @@ class DistributionPanel(QWidget):
 
     def _connect(self) -> None:
         session = self._session
-        self._throttle = QSignalThrottler(parent=self)
-        self._throttle.setTimeout(FRAME_MS)
+        self._throttle = Throttle(FRAME_MS, self)
         self._throttle.triggered.connect(self._refresh)
         for signal in (
             session.row_changed,

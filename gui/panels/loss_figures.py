@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from PySide6.QtWidgets import QHBoxLayout, QWidget
-from superqt import QElidingLabel
 
 from logitscope.gui import theme
 from logitscope.gui.panels import loss_words
 from logitscope.gui.panels.loss_heat import Heat
+from logitscope.gui.widgets.eliding_label import ElidingLabel
 from logitscope.gui.widgets.heat_legend import HeatLegend
 from logitscope.heat import Measure
 from logitscope.losses import LossTable
@@ -20,7 +20,7 @@ class Figures(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.summary = QElidingLabel(self)
+        self.summary = ElidingLabel(self)
         self.summary.setAccessibleName(self.tr("Averages"))
         self.legend = HeatLegend(self)
         row = QHBoxLayout(self)

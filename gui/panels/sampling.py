@@ -19,13 +19,14 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
-from superqt.utils import QSignalThrottler
 
 from logitscope.gui.panels.sampling_chain import SamplingChain
 from logitscope.gui.panels.sampling_controls import SamplingControls
 from logitscope.gui.panels.sampling_draw import DrawSection
 from logitscope.gui.panels.step_words import Labels
 from logitscope.gui.session import Session
+from logitscope.gui.throttle import Throttle
+from logitscope.gui.widgets.plain import plain
 from logitscope.sampling import LLAMACPP_ORDER, TRANSFORMERS_ORDER, SamplerSettings
 
 FRAME_MS = 8
@@ -55,8 +56,7 @@ class SamplingPanel(QWidget):
         self.chain.changed.connect(session.set_settings)
         self.draw = DrawSection(session, Labels(session))
         self._lay_out()
-        self._throttle = QSignalThrottler(parent=self)
-        self._throttle.setTimeout(FRAME_MS)
+        self._throttle = Throttle(FRAME_MS, self)
         self._throttle.triggered.connect(self._refresh)
         for signal in (session.row_changed, session.settings_changed, session.selection_changed):
             signal.connect(self._throttle.throttle)
@@ -114,7 +114,7 @@ class SamplingPanel(QWidget):
         self.seed.setAccessibleName(self.tr("Seed"))
         self.seed.setToolTip(self.tr("The same seed and text give the same draws."))
         self.seed.editingFinished.connect(self._seed_typed)
-        label = QLabel(self.tr("Seed"))
+        label = plain(QLabel(self.tr("Seed")))
         label.setBuddy(self.seed)
         self.new_seed = QPushButton(self.tr("New seed"))
         self.new_seed.clicked.connect(self._choose_seed)

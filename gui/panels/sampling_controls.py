@@ -8,10 +8,9 @@ from typing import Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
-from superqt import QCollapsible
 
-from logitscope.gui import icons
 from logitscope.gui.session import Session
+from logitscope.gui.widgets.fold import Fold
 from logitscope.gui.widgets.slider_field import SliderField
 from logitscope.sampling import SamplerSettings
 
@@ -22,8 +21,6 @@ LAST_N_SLIDER = 512
 PENALTY_LIMIT = 10.0
 LEAST_REPETITION = 0.01
 """It divides: 0 would have no meaning."""
-
-_QUIET_BUTTON = "text-align: left; border: 0; background: transparent; padding: 4px 0;"
 
 
 class SamplingControls(QWidget):
@@ -124,18 +121,8 @@ class SamplingControls(QWidget):
         layout.addWidget(
             _grid(self.temperature, self.top_k, self.top_p, self.min_p, self.typical_p)
         )
-        self.penalties = QCollapsible(
-            self.tr("Penalties"),
-            expandedIcon=icons.icon("down"),
-            collapsedIcon=icons.icon("next"),
-        )
-        self.penalties.setDuration(0)
-        self.penalties.toggleButton().setStyleSheet(_QUIET_BUTTON)
-        for holder in (self.penalties, self.penalties.content()):
-            inner = holder.layout()
-            if inner is not None:
-                inner.setContentsMargins(0, 0, 0, 0)
-        self.penalties.addWidget(_grid(self.repetition, self.frequency, self.presence, self.last_n))
+        penalties = _grid(self.repetition, self.frequency, self.presence, self.last_n)
+        self.penalties = Fold(self.tr("Penalties"), penalties)
         layout.addWidget(self.penalties)
 
     def _connect(self) -> None:

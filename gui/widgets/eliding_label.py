@@ -1,0 +1,58 @@
+"""A label of one line whose text is cut with an ellipsis where it does not fit."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QLabel, QWidget
+
+from logitscope.gui import theme
+
+
+class ElidingLabel(QLabel):
+    """``text()`` is always the whole text."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._text = ""
+        self._mode = Qt.TextElideMode.ElideRight
+        self.setTextFormat(Qt.TextFormat.PlainText)
+
+    def setElideMode(self, mode: Qt.TextElideMode) -> None:
+        """Which end is cut; usually the right one."""
+        self._mode = mode
+        self._fit()
+
+    def text(self) -> str:
+        return self._text
+
+    def setText(self, text: str) -> None:
+        if text != self._text:
+            self._text = text
+            self._fit()
+            self.updateGeometry()
+
+    @property
+    def shown(self) -> str:
+        """The part that fits."""
+        return super().text()
+
+    def sizeHint(self) -> QSize:
+        width = self.fontMetrics().horizontalAdvance(self._text) + 2 * self.margin()
+        return QSize(width, super().sizeHint().height())
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(2 * theme.GRID, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange:
+            self._fit()
+
+    def _fit(self) -> None:
+        room = self.contentsRect().width()
+        super().setText(self.fontMetrics().elidedText(self._text, self._mode, room))

@@ -1,0 +1,71 @@
+"""Labels that are cut where they do not fit, and what folds away."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+from logitscope.gui.widgets.eliding_label import ElidingLabel
+from logitscope.gui.widgets.fold import Fold
+
+TEXT = "mean 2.761 nats · perplexity 15.81 · 1,024 tokens"
+
+
+def label_of(qtbot: QtBot, width: int) -> ElidingLabel:
+    label = ElidingLabel()
+    qtbot.addWidget(label)
+    label.setText(TEXT)
+    label.resize(width, 24)
+    label.show()
+    qtbot.waitExposed(label)
+    return label
+
+
+def test_a_text_that_fits_is_shown_whole(qtbot: QtBot) -> None:
+    label = label_of(qtbot, 900)
+    assert label.shown == label.text() == TEXT
+
+
+def test_a_text_that_does_not_fit_is_cut_on_the_side_asked_for(qtbot: QtBot) -> None:
+    label = label_of(qtbot, 120)
+    assert label.text() == TEXT
+    assert label.shown.endswith("…")
+    assert TEXT.startswith(label.shown[:-1])
+    assert label.fontMetrics().horizontalAdvance(label.shown) <= label.width()
+    label.setElideMode(Qt.TextElideMode.ElideLeft)
+    assert label.shown.startswith("…")
+    assert TEXT.endswith(label.shown[1:])
+
+
+def test_more_room_and_smaller_letters_show_more(qtbot: QtBot) -> None:
+    label = label_of(qtbot, 160)
+    before = len(label.shown)
+    font = label.font()
+    font.setPointSizeF(font.pointSizeF() / 2)
+    label.setFont(font)
+    assert len(label.shown) > before
+    label.resize(900, 24)
+    assert label.shown == TEXT
+
+
+def test_markup_in_a_text_is_text(qtbot: QtBot) -> None:
+    label = label_of(qtbot, 900)
+    label.setText("<b>bold</b>")
+    assert label.shown == "<b>bold</b>"
+    assert label.textFormat() is Qt.TextFormat.PlainText
+
+
+def test_a_fold_is_opened_and_closed_by_its_title(qtbot: QtBot) -> None:
+    content = QLabel("what is folded away")
+    fold = Fold("More", content)
+    qtbot.addWidget(fold)
+    fold.show()
+    qtbot.waitExposed(fold)
+    closed = fold.sizeHint().height()
+    assert not content.isVisible()
+    qtbot.mouseClick(fold.button, Qt.MouseButton.LeftButton)
+    assert content.isVisible()
+    assert fold.sizeHint().height() > closed
+    qtbot.keyClick(fold.button, Qt.Key.Key_Space)
+    assert not content.isVisible()
