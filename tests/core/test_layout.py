@@ -173,7 +173,7 @@ def test_core_and_backends_load_neither_qt_nor_a_model_library() -> None:
     modules = [m for m in modules_of("core") + modules_of("backends") if "__main__" not in m]
     loaded = loaded_by(modules)
     assert "numpy" in loaded
-    assert not loaded & (MODEL_LIBRARIES | {"PySide6", "pyqtgraph", "superqt"})
+    assert not loaded & (MODEL_LIBRARIES | {"PySide6", "pyqtgraph"})
 
 
 def test_window_loads_no_model_library() -> None:
