@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import cast
 
@@ -39,6 +38,9 @@ _GGUF_MAGIC = b"GGUF"
 
 def known_backends() -> dict[str, str]:
     """Name of every backend and its loader as ``module:function``."""
+    # The window starts without it: it imports the parser of e-mail.
+    from importlib.metadata import entry_points
+
     return _BUILT_IN | {entry.name: entry.value for entry in entry_points(group=GROUP)}
 
 

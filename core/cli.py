@@ -13,7 +13,6 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -68,9 +67,21 @@ def main() -> int:
     for stream in (sys.stdout, sys.stderr):
         if stream is not None and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    words = sys.argv[1:]
     with _failures():
+        if _is_plain_start(words):
+            sys.exit(_open(words[0] if words else None, "", LoadOptions()))
         app(prog_name="logitscope")
     return 0
+
+
+def _is_plain_start(words: list[str]) -> bool:
+    """Nothing but a model at most: that needs none of Typer's reading of options, which takes a
+    tenth of a second before the window can begin (it imports pydantic)."""
+    if not words:
+        return True
+    commands = {c.name or getattr(c.callback, "__name__", "") for c in app.registered_commands}
+    return len(words) == 1 and not words[0].startswith("-") and words[0] not in commands
 
 
 @contextlib.contextmanager
@@ -91,6 +102,8 @@ def _failures() -> Iterator[None]:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         typer.echo(f"logitscope {version('logitscope')}")
         raise typer.Exit
 
@@ -119,6 +132,11 @@ def open_window(
 ) -> None:
     """Open the window, on MODEL if one is given. This is the default command."""
     options = LoadOptions(context, threads, gpu_layers, device=device)
+    raise typer.Exit(_open(model, backend, options))
+
+
+def _open(model: str | None, backend: str, options: LoadOptions) -> int:
+    """Stay until the window is closed; returns the exit code."""
     path = None if model is None else find_model(model)
     try:
         from logitscope.gui.app import run
@@ -130,7 +148,7 @@ def open_window(
             "Ubuntu run apt install libegl1 libgl1 libxkbcommon0 libdbus-1-3 libfontconfig1 "
             "libxcb-cursor0"
         ) from error
-    raise typer.Exit(run(path, backend, options))
+    return run(path, backend, options)
 
 
 @app.command("next")

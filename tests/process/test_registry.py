@@ -129,7 +129,7 @@ def test_a_backend_of_others(monkeypatch, tmp_path) -> None:
         importlib.metadata.EntryPoint("broken", "no_such_module:load", registry.GROUP),
         importlib.metadata.EntryPoint("empty", "logitscope.backends.fake:nothing", registry.GROUP),
     ]
-    monkeypatch.setattr(registry, "entry_points", lambda group: entries)
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: entries)
     assert {"mine", "broken", "fake", "hf", "llamacpp"} <= set(known_backends())
     assert open_backend("mine", "fake:vocab=400", LoadOptions()).info.n_vocab == 400
     for name in ("broken", "empty"):
