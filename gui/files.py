@@ -6,15 +6,19 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QDateTime, QLocale, QObject
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
 
+from logitscope import session_file
 from logitscope.document import State
-from logitscope.gui.keeping import SUFFIX, Keeper, lost_sessions, recovery_folder
-from logitscope.gui.message import Action, Message, Severity
+from logitscope.gui.keeping import SUFFIX, Bookmark, Keeper, lost_sessions, recovery_folder
+from logitscope.gui.message import Action, Message, Severity, Topic
 from logitscope.gui.notify import Messages
 from logitscope.gui.session import Session
 from logitscope.session_file import ModelReference, SessionFileError
+
+SHOWN_OF_TEXT = 40
+"""Characters of a lost session's text that its offer shows."""
 
 
 class SessionFiles(QObject):
@@ -34,8 +38,8 @@ class SessionFiles(QObject):
 
     def new(self) -> None:
         """An empty document; the one there was can be had back from the message."""
-        before = self._session.state
-        self._session.replace_document(State(settings=before.settings))
+        before = self.keeper.bookmark
+        self._session.replace_document(State(settings=before.state.settings))
         self.keeper.path = None
         self._offer_back(before, self.tr("A new session."))
 
@@ -47,8 +51,8 @@ class SessionFiles(QObject):
             self.open_path(Path(chosen))
 
     def open_path(self, path: Path) -> None:
-        before = self._session.state
-        if self._try(path, partial(self.keeper.open, path)) and self._has_text(before):
+        before = self.keeper.bookmark
+        if self._try(path, partial(self.keeper.open, path)):
             self._offer_back(before, self.tr("Opened “{name}”.").format(name=path.name))
 
     def save(self) -> None:
@@ -83,7 +87,7 @@ class SessionFiles(QObject):
         if lost is not None:
             self._messages.put(
                 Message(
-                    self.tr("A session was not closed in an orderly way; its text is kept."),
+                    self._words_of_lost(lost),
                     severity=Severity.PROBLEM,
                     actions=(
                         Action(self.tr("Recover it"), partial(self._recover, lost)),
@@ -92,10 +96,23 @@ class SessionFiles(QObject):
                 )
             )
 
+    def _words_of_lost(self, path: Path) -> str:
+        """When it was saved and how it begins: what one goes by when choosing."""
+        at = QDateTime.fromSecsSinceEpoch(int(path.stat().st_mtime))
+        when = QLocale().toString(at, QLocale.FormatType.ShortFormat)
+        text = " ".join(session_file.load(path).state.text.split())
+        begin = text if len(text) <= SHOWN_OF_TEXT else text[: SHOWN_OF_TEXT - 1].rstrip() + "…"
+        if not begin:
+            words = self.tr("A session of {when} was not closed in an orderly way; it is kept.")
+            return words.format(when=when)
+        words = self.tr(
+            "A session of {when} was not closed in an orderly way; its text is kept: “{begin}”."
+        )
+        return words.format(when=when, begin=begin)
+
     def _recover(self, path: Path) -> None:
-        before = self._session.state
-        recovered = self._try(path, partial(self.keeper.recover, path))
-        if recovered and self._has_text(before):
+        before = self.keeper.bookmark
+        if self._try(path, partial(self.keeper.recover, path)):
             self._offer_back(before, self.tr("The session is back."))
 
     # -- parts ------------------------------------------------------------------------------
@@ -108,6 +125,7 @@ class SessionFiles(QObject):
             reason = error.strerror or str(error)
             self._messages.put(Message(words.format(path=path, reason=reason)))
         else:
+            self._messages.settle(Topic.SESSION)
             self._messages.say(self.tr("Saved as “{name}”.").format(name=path.name))
 
     def _try(self, path: Path, action: Callable[[], ModelReference | None]) -> bool:
@@ -133,16 +151,17 @@ class SessionFiles(QObject):
         sentence = words.format(name=model.name, path=model.path)
         self._messages.put(Message(sentence, severity=Severity.PROBLEM))
 
-    def _offer_back(self, before: State, sentence: str) -> None:
-        if not self._has_text(before):
-            return
-        back = Action(
-            self.tr("Bring the old one back"), partial(self._session.replace_document, before)
-        )
-        self._messages.say(sentence, back)
+    def _offer_back(self, before: Bookmark, sentence: str) -> None:
+        """The last document only: an older offer would replace one that it does not speak of."""
+        self._messages.settle(Topic.SESSION)
+        if before.state.text or before.state.count > 0:
+            back = Action(self.tr("Bring the old one back"), partial(self._return_to, before))
+            self._messages.say(sentence, back, topic=Topic.SESSION)
 
-    def _has_text(self, state: State) -> bool:
-        return bool(state.text) or state.count > 0
+    def _return_to(self, bookmark: Bookmark) -> None:
+        before = self.keeper.bookmark
+        self.keeper.return_to(bookmark)
+        self._offer_back(before, self.tr("The old session is back."))
 
     def _start_folder(self) -> str:
         path = self.keeper.path

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
@@ -25,6 +26,15 @@ from logitscope.session_file import ModelReference, SavedSession, SessionFileErr
 SUFFIX = ".logitscope.json"
 AUTOSAVE_MS = 2000
 """What a crash costs at most; writing 2,000 tokens takes about 20 ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """A document with its file, to return to."""
+
+    state: State
+    saved: State
+    path: Path | None
 
 
 class Keeper(QObject):
@@ -51,6 +61,16 @@ class Keeper(QObject):
     def is_modified(self) -> bool:
         """The document differs from its file (or from an empty one)."""
         return _content(self._session.state) != _content(self._saved)
+
+    @property
+    def bookmark(self) -> Bookmark:
+        return Bookmark(self._session.state, self._saved, self.path)
+
+    def return_to(self, bookmark: Bookmark) -> None:
+        """Show a document again that another one had taken the place of, as that of its file."""
+        self._session.replace_document(bookmark.state)
+        self.path, self._saved = bookmark.path, bookmark.saved
+        self.changed.emit()
 
     def save(self, path: Path) -> None:
         """Write the session. Raises OSError; the old file is then untouched."""

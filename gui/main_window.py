@@ -27,7 +27,7 @@ from logitscope.gui.settings import THEME, ZOOM, Settings
 from logitscope.gui.widgets.card import Card, CardTitle, PanelDock
 from logitscope.gui.widgets.drop_overlay import DropOverlay
 from logitscope.gui.widgets.insets import inset_numbers
-from logitscope.gui.widgets.toast import Toast
+from logitscope.gui.widgets.toast_stack import ToastStack
 from logitscope.gui.words import translated
 
 LAYOUT_VERSION = 1
@@ -55,7 +55,7 @@ class MainWindow(QMainWindow):
         self._build_panels()
         self.command_actions = ActionSet(commands.COMMANDS, self, self)
         self._build_top()
-        self.toast = Toast(self)
+        self.toasts = ToastStack(self)
         self.drop_overlay = DropOverlay(self)
         self._connect()
         self.setWindowTitle("Logitscope")
@@ -125,7 +125,7 @@ class MainWindow(QMainWindow):
             self.command_actions[f"toggle_{panel_id}"].setCheckable(True)
             dock.toggleViewAction().toggled.connect(self._mark_panels)
         self.messages.arrived.connect(self._show_message)
-        self.messages.settled.connect(self.toast.dismiss)
+        self.messages.settled.connect(self.toasts.remove)
         self.settings.changed.connect(self._apply_setting)
         self.session.settings_changed.connect(self._note_temperature)
         self.session.model_changed.connect(self._name_window)
@@ -157,7 +157,7 @@ class MainWindow(QMainWindow):
 
             BugDialog(message, self).open()
         else:
-            self.toast.show_message(message)
+            self.toasts.show_message(message)
 
     def _open_dialog(self, dialog: QDialog) -> None:
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

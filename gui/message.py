@@ -16,6 +16,14 @@ class Severity(StrEnum):
     BUG = "error"
 
 
+class Topic(StrEnum):
+    MODEL = "model"
+    """Opening a model, or one that is gone: settled once another one is on its way."""
+    SESSION = "session"
+    """The document that was there before: settled once it is replaced again, or saved."""
+    OTHER = "other"
+
+
 @dataclass(frozen=True, slots=True)
 class Action:
     """A button on a message."""
@@ -32,4 +40,7 @@ class Message:
     detail: str = ""
     severity: Severity = Severity.INFO
     actions: tuple[Action, ...] = ()
+    topic: Topic = Topic.OTHER
     at: datetime | None = None
+    number: int = 0
+    """Different for each message that was put on show."""

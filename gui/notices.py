@@ -12,6 +12,8 @@ class Notice:
     sentence: str
     detail: str = ""
     is_bug: bool = False
+    can_load_again: bool = False
+    """The model is gone or was not waited for: loading it once more can help."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,52 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
+from itertools import count
 
 from PySide6.QtCore import QObject, Signal
 
-from logitscope.gui.message import Action, Message, Severity
+from logitscope.gui.message import Action, Message, Severity, Topic
 from logitscope.gui.notices import Notice
 from logitscope.gui.session import Session
 
 KEPT_MESSAGES = 200
 
+WaysOut = Callable[[bool], Sequence[Action]]
+"""Whether loading again can help -> buttons for a message that leaves no model."""
+
 
 class Messages(QObject):
-    """Takes messages from everywhere and hands them to who shows them."""
+    """Takes messages from everywhere and hands them to who shows them.
+
+    A message is open until one of its actions was called, or it is settled: what it says does
+    not hold any more. Closing it on screen leaves it open, to be acted on from the list.
+    """
 
     arrived = Signal(object)
-    settled = Signal()
-    """The problem on show is solved: a model is there again, or on its way."""
+    settled = Signal(object)
+    """A message that is not open any more."""
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session = session
         self._kept: list[Message] = []
-        self.recovery: Sequence[Action] = ()
-        """Buttons for a message that leaves the window without a model."""
+        self._open: dict[int, Message] = {}
+        self._numbers = count(1)
+        self.ways_out: WaysOut = lambda _again: ()
         session.noticed.connect(self._take_notice)
-        session.model_changed.connect(self._settle)
+        session.model_changed.connect(self._settle_model)
 
     @property
     def kept(self) -> tuple[Message, ...]:
         """The last messages, newest first."""
         return tuple(reversed(self._kept))
 
-    def say(self, sentence: str, *actions: Action) -> None:
+    def is_open(self, message: Message) -> bool:
+        """Whether its actions still make sense."""
+        return message.number in self._open
+
+    def say(self, sentence: str, *actions: Action, topic: Topic = Topic.OTHER) -> None:
         """One sentence that goes by itself."""
-        self.put(Message(sentence, actions=actions))
+        self.put(Message(sentence, actions=actions, topic=topic))
 
     def put(self, message: Message) -> None:
         """Show a message, and keep it."""
         self.arrived.emit(self._keep(message))
 
+    def settle(self, topic: Topic) -> None:
+        """What the messages about this say does not hold any more."""
+        for message in [m for m in self._open.values() if m.topic is topic]:
+            self._close(message.number)
+
     def _keep(self, message: Message) -> Message:
-        stamped = replace(message, at=datetime.now())
+        number = next(self._numbers)
+        actions = tuple(
+            Action(action.title, partial(self._act, number, action)) for action in message.actions
+        )
+        stamped = replace(message, at=datetime.now(), number=number, actions=actions)
         self._kept = [*self._kept[1 - KEPT_MESSAGES :], stamped]
+        self._open[number] = stamped
+        for forgotten in [n for n in self._open if n < self._kept[0].number]:
+            self._close(forgotten)
         return stamped
+
+    def _act(self, number: int, action: Action) -> None:
+        self._close(number)
+        action.call()
+
+    def _close(self, number: int) -> None:
+        message = self._open.pop(number, None)
+        if message is not None:
+            self.settled.emit(message)
 
     def _take_notice(self, notice: Notice) -> None:
         model = self._session.model
@@ -57,14 +92,16 @@ class Messages(QObject):
         elif notice.is_bug:
             self.put(Message(notice.sentence, notice.detail, Severity.BUG))
         elif self._has_lost_the_model():
-            actions = tuple(self.recovery)
-            self.put(Message(notice.sentence, notice.detail, Severity.PROBLEM, actions))
+            actions = tuple(self.ways_out(notice.can_load_again))
+            self.put(
+                Message(notice.sentence, notice.detail, Severity.PROBLEM, actions, Topic.MODEL)
+            )
         else:
             self.put(Message(notice.sentence, notice.detail))
 
-    def _settle(self) -> None:
+    def _settle_model(self) -> None:
         if not self._has_lost_the_model():
-            self.settled.emit()
+            self.settle(Topic.MODEL)
 
     def _has_lost_the_model(self) -> bool:
         """Its process died, or it could not be loaded."""

@@ -14,7 +14,7 @@ from logitscope.backends.library import LibraryEntry, find_models
 from logitscope.backends.packaged import assemble
 from logitscope.backends.registry import choose
 from logitscope.gui.background import Background
-from logitscope.gui.message import Action, Message, Severity
+from logitscope.gui.message import Action, Message, Severity, Topic
 from logitscope.gui.notify import Messages
 from logitscope.gui.session import Session
 from logitscope.gui.settings import OPEN_LAST, Settings, exists
@@ -40,18 +40,19 @@ class Opener(QObject):
         self._last_good: tuple[str, str, LoadOptions] | None = None
         self.background = Background(self)
         session.model_changed.connect(self._model_changed)
-        self._offer_recovery()
+        messages.ways_out = self._ways_out
 
     # -- opening ----------------------------------------------------------------------------
 
     def open(self, path: str, backend: str = "", options: LoadOptions | None = None) -> None:
         """Load this path, or say in one sentence why it is no model. The newest wish wins."""
         self._newest += 1
+        self._messages.settle(Topic.MODEL)
         try:
             if not backend:
                 choose(path)
         except BackendError as error:
-            self._messages.put(Message(str(error), error.detail))
+            self._messages.put(self._refusal(error))
             self.refused.emit()
             return
         self._session.open_model(path, backend, options or self._settings.load_options())
@@ -73,7 +74,7 @@ class Opener(QObject):
             return
         self._newest += 1
         wish = self._newest
-        self._messages.say(self.tr("Putting the packaged model together …"))
+        self._messages.say(self.tr("Putting the packaged model together …"), topic=Topic.MODEL)
 
         def done(path: Path) -> None:
             if wish == self._newest:
@@ -172,16 +173,26 @@ class Opener(QObject):
         if session.model is not None and session.last_load is not None:
             self._last_good = session.last_load
             self._settings.remember_model(session.last_load[0])
-        self._offer_recovery()
 
-    def _offer_recovery(self) -> None:
-        again = Action(self.tr("Load again"), self._session.reload_model)
-        actions = [again]
-        if self._last_good is not None and self._last_good != self._session.last_load:
-            good = self._last_good
+    def _ways_out(self, can_load_again: bool) -> list[Action]:
+        """Buttons where there is no model any more, the likeliest to help first."""
+        actions = []
+        good = self._last_good
+        if good is not None and good != self._session.last_load:
             title = self.tr("Back to {name}").format(name=Path(good[0]).name)
-            actions = [Action(title, lambda: self._session.open_model(*good)), again]
-        self._messages.recovery = actions
+            actions.append(Action(title, partial(self._session.open_model, *good)))
+        if can_load_again:
+            actions.append(Action(self.tr("Load again"), self._session.reload_model))
+        actions.append(Action(self.tr("Open another model…"), self.ask_for_file))
+        return actions
+
+    def _refusal(self, error: BackendError) -> Message:
+        """Where a model is there, all is as it was; else one is still to be chosen."""
+        if self._session.model is not None or self._session.loading_path is not None:
+            return Message(str(error), error.detail)
+        last = self._session.last_load
+        actions = tuple(self._ways_out(last is not None and last == self._last_good))
+        return Message(str(error), error.detail, Severity.PROBLEM, actions, Topic.MODEL)
 
     def _assembling_failed(self, error: Exception) -> None:
         expected = isinstance(error, BackendError)

@@ -354,7 +354,8 @@ class Session(SessionView):
 
     def _request_cancelled(self, reply: Finished) -> None:
         if self._end_loading(reply.number):
-            self.noticed.emit(Notice("Loading was stopped; your text is as it was."))
+            words = "Loading was stopped; your text is as it was."
+            self.noticed.emit(Notice(words, can_load_again=True))
         if self._viewer.take_failure(reply.number):
             self.noticed.emit(Notice("Reading the prompt was stopped: change it or step to go on."))
 
@@ -377,7 +378,7 @@ class Session(SessionView):
         if self.is_running:
             self._runner.end()
         self.model_changed.emit()
-        self.noticed.emit(Notice(reply.sentence, reply.detail))
+        self.noticed.emit(Notice(reply.sentence, reply.detail, can_load_again=True))
 
     def _forget_model(self) -> None:
         self.model = None

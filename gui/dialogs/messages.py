@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 
 from PySide6.QtCore import Qt, qVersion
@@ -22,7 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from logitscope.gui import icons, theme
-from logitscope.gui.message import Message
+from logitscope.gui.message import Action, Message
 from logitscope.gui.notify import Messages
 from logitscope.gui.widgets.plain import plain
 
@@ -46,6 +47,11 @@ class MessagesDialog(QDialog):
             self.list.addItem(_item(message))
         self.list.currentItemChanged.connect(self._show)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        self._messages = messages
+        self.actions_row = QHBoxLayout()
+        self.actions_row.addStretch(1)
+        self.action_buttons: list[QPushButton] = []
+        messages.settled.connect(self._show)
         self.copy = _copy_button(self)
         self.copy.clicked.connect(self._copy)
         buttons.addButton(self.copy, QDialogButtonBox.ButtonRole.ActionRole)
@@ -58,6 +64,7 @@ class MessagesDialog(QDialog):
                 plain(QLabel(self.tr("Nothing has gone wrong, and there was nothing to say.")))
             )
         layout.addWidget(self.list, 3)
+        layout.addLayout(self.actions_row)
         layout.addWidget(self.details, 2)
         layout.addWidget(buttons)
         self.resize(640, 480)
@@ -68,6 +75,25 @@ class MessagesDialog(QDialog):
         message = self._current()
         self.copy.setEnabled(message is not None)
         self.details.setPlainText("" if message is None else message.detail)
+        self._show_actions(message)
+
+    def _show_actions(self, message: Message | None) -> None:
+        """What the message offers, as long as it makes sense."""
+        for button in self.action_buttons:
+            self.actions_row.removeWidget(button)
+            button.hide()
+            button.deleteLater()
+        is_open = message is not None and self._messages.is_open(message)
+        offered = message.actions if message is not None and is_open else ()
+        self.action_buttons = [QPushButton(action.title, self) for action in offered]
+        for button, action in zip(self.action_buttons, offered, strict=True):
+            button.setAutoDefault(False)
+            button.clicked.connect(partial(self._act, action))
+            self.actions_row.addWidget(button)
+
+    def _act(self, action: Action) -> None:
+        self.accept()
+        action.call()
 
     def _current(self) -> Message | None:
         item = self.list.currentItem()

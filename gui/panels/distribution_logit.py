@@ -14,10 +14,10 @@ from logitscope.gui.panels.step_words import Labels
 from logitscope.gui.session import Session
 from logitscope.gui.shown import ShownRow
 from logitscope.gui.widgets import numbers
+from logitscope.gui.widgets.plain import rich
 from logitscope.unembedding import Unembedding
 
 Wanted = tuple[tuple[int, ...], int]
-from logitscope.gui.widgets.plain import rich
 
 AGREEMENT = 1e-3
 """Parts and row differ by more only where the model rounds coarsely, as in bfloat16."""

@@ -22,12 +22,14 @@ from logitscope.gui.widgets.plain import plain
 
 SHOWN_MS = 7000
 """Long enough to read two lines; the pointer on it makes it wait."""
+WITH_BUTTONS_MS = 10_000
+"""Long enough to read, think and press a button."""
 WIDEST = 640
 ICON = 20
 
 
 class Toast(QFrame):
-    """Shows one message at a time; the newest wins."""
+    """Shows one message; ``lifted`` pixels above the place at the bottom."""
 
     closed = Signal()
 
@@ -37,6 +39,7 @@ class Toast(QFrame):
         self.setObjectName("toast")
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.message: Message | None = None
+        self._lifted = 0
         self._icon = plain(QLabel(self))
         self.text_label = plain(QLabel(self, wordWrap=True))
         self.text_label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -70,10 +73,17 @@ class Toast(QFrame):
         self._place()
         self.show()
         self.raise_()
-        if message.severity is Severity.INFO and not message.actions:
+        self.auto_hide.setInterval(WITH_BUTTONS_MS if message.actions else SHOWN_MS)
+        if message.severity is Severity.INFO:
             self.auto_hide.start()
         else:
             self.auto_hide.stop()
+
+    def lift(self, pixels: int) -> None:
+        """Make room below for other messages."""
+        if pixels != self._lifted:
+            self._lifted = pixels
+            self._place()
 
     def dismiss(self) -> None:
         self.auto_hide.stop()
@@ -125,7 +135,10 @@ class Toast(QFrame):
         width = min(self._wanted_width(), area.width() - 4 * theme.GRID)
         height = self._row.totalHeightForWidth(width)
         self.setGeometry(
-            (area.width() - width) // 2, area.height() - height - 3 * theme.GRID, width, height
+            (area.width() - width) // 2,
+            area.height() - height - 3 * theme.GRID - self._lifted,
+            width,
+            height,
         )
 
     def _wanted_width(self) -> int:

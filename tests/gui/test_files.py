@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,46 @@ def test_a_new_session_can_be_taken_back(new_window: NewWindow) -> None:
     assert window.session.state.text == "not lost"
 
 
+def offers(window: MainWindow) -> list[str]:
+    """Titles of all actions that still make sense."""
+    open_ones = [one for one in window.messages.kept if window.messages.is_open(one)]
+    return [action.title for message in open_ones for action in message.actions]
+
+
+def test_the_old_session_is_offered_until_another_is_opened_or_saved(
+    new_window: NewWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = new_window()
+    answer_dialogs(monkeypatch, tmp_path / "mine")
+    window.session.set_prompt("the first")
+    window.files.new()
+    assert offers(window) == ["Bring the old one back"]
+    window.session.set_prompt("the second")
+    window.files.save()
+    assert offers(window) == []
+    assert [toast.message.actions for toast in window.toasts.toasts if toast.message] == [()]
+    window.files.new()
+    window.files.open_path(tmp_path / f"mine{SUFFIX}")
+    assert offers(window) == []
+
+
+def test_the_old_session_comes_back_with_its_file(
+    new_window: NewWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = new_window()
+    for name in ("one", "two"):
+        answer_dialogs(monkeypatch, tmp_path / name)
+        window.session.set_prompt(name)
+        window.files.save_as()
+    window.files.open_path(tmp_path / f"one{SUFFIX}")
+    (action,) = window.messages.kept[0].actions
+    action.call()
+    window.files.save()
+    assert session_file.load(tmp_path / f"one{SUFFIX}").state.text == "one"
+    assert session_file.load(tmp_path / f"two{SUFFIX}").state.text == "two"
+    assert window.windowTitle().startswith(f"two{SUFFIX}")
+
+
 def test_a_file_that_is_no_session_is_one_sentence(
     new_window: NewWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,10 +127,16 @@ def test_what_a_crash_left_is_offered_and_recovered(qtbot: QtBot, new_window: Ne
     folder = recovery_folder()
     folder.mkdir(parents=True)
     lost = folder / f"{process.pid}-1{SUFFIX}"
-    session_file.save(lost, SavedSession(State(blocks=(Block("before the crash"),)), None))
+    session_file.save(lost, SavedSession(State(blocks=(Block("before\n the crash"),)), None))
+    noon = datetime(2025, 3, 14, 12, 7)
+    os.utime(lost, (noon.timestamp(), noon.timestamp()))
     window = new_window()
     window.files.offer_recovery()
+    sentence = window.messages.kept[0].sentence
+    assert "“before the crash”" in sentence
+    assert "14" in sentence
+    assert "07" in sentence
     recover, _delete = window.messages.kept[0].actions
     recover.call()
-    assert window.session.state.text == "before the crash"
+    assert window.session.state.text == "before\n the crash"
     assert not lost.exists()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QGuiApplication
@@ -11,15 +13,29 @@ from pytestqt.qtbot import QtBot
 from logitscope.gui.app import Hook
 from logitscope.gui.dialogs.messages import BugDialog, MessagesDialog, report
 from logitscope.gui.main_window import MainWindow
-from logitscope.gui.message import Action, Message, Severity
+from logitscope.gui.message import Action, Message, Severity, Topic
 from logitscope.gui.notices import Notice
 from logitscope.gui.notify import KEPT_MESSAGES
+from logitscope.gui.widgets.toast import WITH_BUTTONS_MS, Toast
 
 LONG = "The context is full, and " + "this sentence goes on and on, " * 8 + "until it ends."
 
 
+def shown(window: MainWindow) -> Toast:
+    toast = window.toasts.newest
+    assert toast is not None
+    return toast
+
+
+def sentences(window: MainWindow) -> list[str]:
+    """On show, from top to bottom."""
+    toasts = sorted(window.toasts.toasts, key=lambda toast: toast.y())
+    assert all(toast.isVisible() for toast in toasts)
+    return [toast.message.sentence for toast in toasts if toast.message is not None]
+
+
 def buttons(window: MainWindow) -> dict[str, QPushButton]:
-    found = window.toast.findChildren(QPushButton)
+    found = shown(window).findChildren(QPushButton)
     return {button.text(): button for button in found if button.isVisible()}
 
 
@@ -27,13 +43,13 @@ def test_a_notice_is_shown_over_the_bottom_and_goes_by_itself(
     qtbot: QtBot, window: MainWindow
 ) -> None:
     window.session.noticed.emit(Notice("Nothing to continue: type a prompt first."))
-    toast = window.toast
+    toast = shown(window)
     assert toast.isVisible()
     assert window.rect().contains(toast.geometry())
     assert toast.geometry().center().y() > window.height() * 0.8
     toast.auto_hide.setInterval(10)
     toast.auto_hide.start()
-    qtbot.waitUntil(lambda: not toast.isVisible())
+    qtbot.waitUntil(lambda: window.toasts.toasts == [])
     assert [message.sentence for message in window.messages.kept] == [
         "Nothing to continue: type a prompt first."
     ]
@@ -42,8 +58,7 @@ def test_a_notice_is_shown_over_the_bottom_and_goes_by_itself(
 def test_the_newest_message_takes_the_place_of_the_last(window: MainWindow) -> None:
     window.messages.say("The first.")
     window.messages.say("The second.")
-    assert window.toast.message is not None
-    assert window.toast.message.sentence == "The second."
+    assert sentences(window) == ["The second."]
     assert [message.sentence for message in window.messages.kept] == ["The second.", "The first."]
 
 
@@ -51,7 +66,7 @@ def test_the_newest_message_takes_the_place_of_the_last(window: MainWindow) -> N
 def test_a_long_message_is_not_cut(qtbot: QtBot, window: MainWindow, width: int) -> None:
     window.resize(width, 700)
     window.messages.put(Message(LONG, "a detail", actions=(Action("Do something", list),)))
-    toast = window.toast
+    toast = shown(window)
     label = toast.text_label
     needed = label.heightForWidth(label.width())
     assert label.height() >= needed
@@ -63,7 +78,7 @@ def test_a_message_stays_in_place_when_the_window_changes(qtbot: QtBot, window: 
     before = window.size()
     window.resize(before + QSize(120, 80))
     qtbot.waitUntil(lambda: window.size() == before + QSize(120, 80))
-    place = window.toast.geometry()
+    place = shown(window).geometry()
     assert abs(place.center().x() - window.width() / 2) <= 2
     assert 0 < window.height() - place.bottom() < 40
 
@@ -73,24 +88,76 @@ def test_a_button_acts_and_details_can_be_copied(qtbot: QtBot, window: MainWindo
     action = Action("Do it", lambda: pressed.append("done"))
     window.messages.put(Message("It failed.", "line 1\nline 2", actions=(action,)))
     assert list(buttons(window)) == ["Do it", "Copy details"]
-    buttons(window)["Do it"].click()
-    assert pressed == ["done"]
     buttons(window)["Copy details"].click()
     assert QGuiApplication.clipboard().text() == "It failed.\n\nline 1\nline 2"
+    buttons(window)["Do it"].click()
+    assert pressed == ["done"]
+    assert window.toasts.toasts == []
 
 
 def test_a_message_with_something_to_do_does_not_go_by_itself(window: MainWindow) -> None:
     window.messages.put(Message("It died.", severity=Severity.PROBLEM))
-    assert not window.toast.auto_hide.isActive()
+    assert not shown(window).auto_hide.isActive()
     window.messages.say("Only this.")
-    assert window.toast.auto_hide.isActive()
+    assert shown(window).auto_hide.isActive()
+    window.messages.say("Only this, or that.", Action("That", list))
+    assert shown(window).auto_hide.isActive()
+    assert shown(window).auto_hide.interval() == WITH_BUTTONS_MS
 
 
 def test_the_close_button_puts_it_away(qtbot: QtBot, window: MainWindow) -> None:
     window.messages.say("Only this.")
-    with qtbot.waitSignal(window.toast.closed):
-        qtbot.mouseClick(window.toast.close_button, Qt.MouseButton.LeftButton, pos=QPoint(4, 4))
-    assert not window.toast.isVisible()
+    toast = shown(window)
+    with qtbot.waitSignal(toast.closed):
+        qtbot.mouseClick(toast.close_button, Qt.MouseButton.LeftButton, pos=QPoint(4, 4))
+    assert window.toasts.toasts == []
+
+
+def problem(sentence: str, *actions: Action, topic: Topic = Topic.OTHER) -> Message:
+    return Message(sentence, severity=Severity.PROBLEM, actions=actions, topic=topic)
+
+
+def test_a_problem_stays_when_there_is_more_to_say(qtbot: QtBot, window: MainWindow) -> None:
+    window.messages.put(problem("Recover it?", Action("Recover it", list)))
+    window.messages.say("A note.")
+    window.messages.say("Another note.")
+    assert sentences(window) == ["Recover it?", "Another note."]
+    window.messages.put(problem("It cannot be loaded."))
+    window.messages.put(problem("A third problem."))
+    assert sentences(window) == ["Recover it?", "Another note.", "It cannot be loaded."]
+    places = [toast.geometry() for toast in window.toasts.toasts]
+    assert all(window.rect().contains(place) for place in places)
+    assert not any(a.intersects(b) for a in places for b in places if a is not b)
+    window.toasts.toasts[0].close_button.click()
+    assert sentences(window) == ["Another note.", "It cannot be loaded.", "A third problem."]
+
+
+def test_a_message_is_acted_on_from_the_list_as_long_as_it_makes_sense(
+    window: MainWindow,
+) -> None:
+    pressed: list[str] = []
+    action = Action("Do it", lambda: pressed.append("done"))
+    window.messages.put(problem("It failed.", action, topic=Topic.MODEL))
+    shown(window).close_button.click()
+    dialog = MessagesDialog(window.messages, window)
+    (button,) = dialog.action_buttons
+    button.click()
+    assert pressed == ["done"]
+    assert MessagesDialog(window.messages, window).action_buttons == []
+    window.messages.put(problem("It died.", action, topic=Topic.MODEL))
+    open_dialog = MessagesDialog(window.messages, window)
+    assert len(open_dialog.action_buttons) == 1
+    window.messages.settle(Topic.MODEL)
+    assert open_dialog.action_buttons == []
+
+
+def test_a_model_that_arrives_settles_only_what_was_said_about_models(
+    window: MainWindow, load: Callable[..., MainWindow]
+) -> None:
+    window.messages.put(problem("Recover it?"))
+    window.messages.put(problem("That is no model.", topic=Topic.MODEL))
+    load(window)
+    assert sentences(window) == ["Recover it?"]
 
 
 def test_a_bug_opens_a_dialog_with_what_is_known(qtbot: QtBot, window: MainWindow) -> None:
