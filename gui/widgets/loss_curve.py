@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import threading
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QObject, QPointF, QSize, Qt, Signal
-from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtCore import QEvent, QObject, QPointF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
 
 from logitscope.envelope import BlockedSeries, Envelope, rolling_mean
@@ -28,7 +30,11 @@ MOST_PARAGRAPHS = 200
 
 
 class LossCurve(QWidget):
-    """Draws what it is given. A drag selects positions, a drag with Shift a range."""
+    """Draws what it is given. A drag selects positions, a drag with Shift a range.
+
+    The plot is made when there is something to draw: its library takes a quarter of a second, and
+    is fetched behind the first painting of the window.
+    """
 
     scrubbed = Signal(int)
     """The person is at this position."""
@@ -40,7 +46,7 @@ class LossCurve(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._library = theme.pyqtgraph()
+        self._has_plot = False
         self._loss = BlockedSeries()
         self._entropy: BlockedSeries | None = None
         self._paragraphs: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
@@ -49,17 +55,15 @@ class LossCurve(QWidget):
         self._anchor: int | None = None
         self._is_choosing = False
         self._position: int | None = None
-        self._make_plot()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.plot)
+        self._chosen = range(0)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(self.tr("Loss along the text"))
         theme.notifier().changed.connect(self._colour)
-        self._colour()
 
     def _make_plot(self) -> None:
-        library = self._library
+        library = self._library = theme.pyqtgraph()
         self.plot = library.PlotWidget()
         self.plot.setMinimumHeight(LEAST_HEIGHT)
         self.plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -89,6 +93,16 @@ class LossCurve(QWidget):
         self._box.sigXRangeChanged.connect(self._draw)
         self.plot.viewport().setMouseTracking(True)
         self.plot.viewport().installEventFilter(self)
+        self._column.addWidget(self.plot)
+        self._has_plot = True
+        self._colour()
+        self.set_range(self._chosen)
+        self.set_position(self._position)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if not self._has_plot:
+            QTimer.singleShot(0, self, fetch_library)
 
     # -- contents ---------------------------------------------------------------------------
 
@@ -99,6 +113,8 @@ class LossCurve(QWidget):
         is_other = len(loss) != self._count
         self._loss, self._entropy, self._paragraphs = loss, entropy, paragraphs
         self._count = len(loss)
+        if self._count and not self._has_plot:
+            self._make_plot()
         if is_other:
             self.show_all()
         self._draw()
@@ -113,6 +129,8 @@ class LossCurve(QWidget):
     def set_position(self, position: int | None) -> None:
         """Mark the selected position; it is brought into view."""
         self._position = position
+        if not self._has_plot:
+            return
         self._line.setVisible(position is not None)
         if position is not None:
             self._line.setValue(position)
@@ -120,18 +138,25 @@ class LossCurve(QWidget):
 
     def set_pointed(self, position: int | None) -> None:
         """Mark the position that is pointed at elsewhere."""
+        if not self._has_plot:
+            return
         self._pointer.setVisible(position is not None)
         if position is not None:
             self._pointer.setValue(position)
 
     def set_range(self, chosen: range) -> None:
         """Mark a range."""
+        self._chosen = chosen
+        if not self._has_plot:
+            return
         self._region.setVisible(len(chosen) > 0)
         if chosen:
             self._region.setRegion((chosen.start - 0.5, chosen.stop - 0.5))
 
     def show_all(self) -> None:
         """Zoom out to the whole text."""
+        if not self._has_plot:
+            return
         self._box.setLimits(
             xMin=-1.0, xMax=max(float(self._count), LEAST_SPAN), minXRange=LEAST_SPAN
         )
@@ -140,6 +165,8 @@ class LossCurve(QWidget):
     @property
     def visible(self) -> range:
         """Positions in view."""
+        if not self._has_plot:
+            return range(0)
         low, high = self._box.viewRange()[0]
         return range(max(0, int(low)), min(self._count, int(high) + 2))
 
@@ -152,6 +179,8 @@ class LossCurve(QWidget):
     # -- drawing ----------------------------------------------------------------------------
 
     def _draw(self) -> None:
+        if not self._has_plot:
+            return
         shown = self.visible
         columns = max(LEAST_COLUMNS, int(self._box.width()))
         made = self._loss.envelope(shown.start, shown.stop, columns)
@@ -189,6 +218,8 @@ class LossCurve(QWidget):
             self._marks.setData(np.repeat(places - 0.5, 2), np.tile((0.0, top), len(places)))
 
     def _colour(self) -> None:
+        if not self._has_plot:
+            return
         palette, pen = theme.palette(), self._library.mkPen
         self.plot.setBackground(palette.page)
         self._curve.setPen(pen(palette.bar_raw, width=1))
@@ -282,3 +313,8 @@ class LossCurve(QWidget):
                 self.show_all()
             case _:
                 super().keyPressEvent(event)
+
+
+def fetch_library() -> None:
+    """Import it in a thread of its own: the window goes on, and finds it there when it needs it."""
+    threading.Thread(target=importlib.import_module, args=("pyqtgraph",), name="plots").start()
