@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from logitscope.chain import HEADS
 from logitscope.distribution import Distribution, smallest_set
+from logitscope.exponentials import masked_sum
 from logitscope.ranking import Ids
 from logitscope.sampling import KEPT, NEVER_POSSIBLE, STAGE_CODES, Shaped, Stage
 
@@ -119,8 +120,8 @@ def _removed_outside(distribution: Distribution, shaped: Shaped, ids: Ids) -> tu
         return 0, 0.0
     gone = shaped.removed_by != KEPT
     gone[ids] = False
-    # A product with the mask reads the row once; picking entries by index would sort of copy it.
-    return int(np.count_nonzero(gone)), float(np.dot(distribution.probabilities, gone))
+    # No dot product: OpenBLAS would wake its threads, which then spin for 10 ms on another core.
+    return int(np.count_nonzero(gone)), masked_sum(distribution.probabilities, gone)
 
 
 def stage_of(code: int) -> Stage | None:

@@ -25,8 +25,8 @@ from logitscope.gui.widgets.pass_strip import PassStrip
 from logitscope.gui.widgets.plain import plain, rich
 from logitscope.passes import Pass, PassKind
 
-REFRESH_MS = 33
-"""A run of hundreds of tokens a second is drawn thirty times in it."""
+REFRESH_MS = 500
+"""Sentences that change faster cannot be read, and laying them out takes 10 ms."""
 NARROW = 640
 """Pixels below which the three texts stand one below the other."""
 STRIP_HEIGHT = 96

@@ -48,6 +48,7 @@ class PassStrip(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._passes: Sequence[Pass] = ()
+        self._decades = decades_of(())
         self._current: int | None = None
         self.tooltip_of: Callable[[Pass], str] = lambda _pass: ""
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -69,7 +70,10 @@ class PassStrip(QWidget):
 
     def set_passes(self, passes: Sequence[Pass]) -> None:
         """Show these, oldest first; what does not fit falls out on the left."""
+        if passes == self._passes:
+            return
         self._passes = passes
+        self._decades = decades_of(passes)
         if self._current is not None and self.current is None:
             self.choose(None)
         self.update()
@@ -92,7 +96,7 @@ class PassStrip(QWidget):
     def bars(self) -> list[tuple[Pass, QRectF]]:
         """Every pass that is on screen and its bar, newest first."""
         area, found = self._area(), []
-        bottom, top = self._decades()
+        bottom, top = self._decades
         right = area.right()
         for one in reversed(self._passes):
             length = length_of(one.evaluated)
@@ -110,12 +114,6 @@ class PassStrip(QWidget):
             if bar.left() - GAP / 2 <= place.x() < bar.right() + GAP / 2:
                 return one
         return None
-
-    def _decades(self) -> tuple[float, float]:
-        """Powers of ten of the axis' ends, in seconds."""
-        times = [_log(one.seconds) for one in self._passes] or [-3.0]
-        top = max(times) + ROOM_ABOVE
-        return min(min(times) - ROOM_BELOW, top - LEAST_DECADES), top
 
     def _area(self) -> QRectF:
         metrics = QFontMetricsF(theme.number_font(-1))
@@ -135,7 +133,7 @@ class PassStrip(QWidget):
 
     def _paint_axis(self, painter: QPainter) -> None:
         palette, area = theme.palette(), self._area()
-        bottom, top = self._decades()
+        bottom, top = self._decades
         height = QFontMetricsF(painter.font()).height()
         room = area.height() / (top - bottom)
         every = max(1, math.ceil(1.4 * height / room))
@@ -213,6 +211,13 @@ def paint_prefill(painter: QPainter, bar: QRectF) -> None:
     painter.setPen(QPen(palette.bar_shaped, 1))
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.drawRect(bar.adjusted(0.5, 0.5, -0.5, -0.5))
+
+
+def decades_of(passes: Sequence[Pass]) -> tuple[float, float]:
+    """Powers of ten of the axis' ends, in seconds."""
+    times = [one.seconds for one in passes] or [1e-3]
+    top = _log(max(times)) + ROOM_ABOVE
+    return min(_log(min(times)) - ROOM_BELOW, top - LEAST_DECADES), top
 
 
 def _log(seconds: float) -> float:
