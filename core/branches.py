@@ -40,7 +40,7 @@ class Branches:
 
 def branches(document: Document) -> Branches:
     """The visible tree of a document as segments."""
-    names = dict(document.state.names)
+    tree, names = document.state.tree, dict(document.state.names)
     on_path = set(document.path)
     made: list[Segment] = []
     left_out = 0
@@ -51,12 +51,13 @@ def branches(document: Document) -> Branches:
             left_out += 1
             continue
         nodes = _stretch(document, first, names)
-        own = sum(document.state.tree[node].step.log_probability for node in nodes)
+        steps = [tree[node].step for node in nodes]
+        own = sum([step.log_probability for step in steps])
         before = made[parent] if parent >= 0 else None
         made.append(
             Segment(
                 nodes=nodes,
-                token_ids=tuple(document.state.tree[node].step.token_id for node in nodes),
+                token_ids=tuple([step.token_id for step in steps]),
                 parent=parent,
                 log_probability=own,
                 path_log_probability=own + (before.path_log_probability if before else 0.0),

@@ -111,11 +111,10 @@ class Document:
     def children(self, parent: int) -> tuple[int, ...]:
         """Visible continuations of a node, oldest first."""
         state = self._state
-        return tuple(
-            index
-            for index in state.tree.children(parent)
-            if index < state.count and index not in state.deleted
-        )
+        every = state.tree.children(parent)
+        if not state.deleted and state.count == len(state.tree):
+            return every
+        return tuple(i for i in every if i < state.count and i not in state.deleted)
 
     # -- changing ---------------------------------------------------------------------------
 
