@@ -1,0 +1,98 @@
+"""Tokens a second of a run in the real window, beside a bare llama.cpp loop in a plain process.
+
+Both decode the same tokens of the packaged Gemma greedily, with the same number of threads, context
+and cache type; the window is the whole one, every panel in sight and following. They take turns,
+because a machine is never equally fast for long, and the median of the ratios counts.
+
+The bound is against llama.cpp with its own defaults. The line "same parameters" shows what our
+choice of them (no repacked weights, no flash attention on the CPU; see ``llamacpp_load``) costs or
+gains, apart from the window. Whether the same tokens come out can only be asked there.
+"""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+import pytest
+from answering import Answer, peak_bytes
+from programs import Program
+from texts import OPENING
+from verdict import Verdict, spread
+
+from logitscope.backends.llamacpp_plan import physical_cores
+
+TOKENS, CONTEXT, ROUNDS = 256, 8192, 5
+CORES = physical_cores()
+BOUNDS = {CORES - 1: 0.95, CORES: 0.85}
+"""Least ratio by threads: with a core left to the window, and with none."""
+
+
+@pytest.mark.gemma
+@pytest.mark.llama
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("threads", sorted(BOUNDS))
+def test_run_beside_a_bare_loop(
+    gemma_path: Path, tmp_path: Path, verdict: Verdict, quick: bool, threads: int
+) -> None:
+    if threads == 0:
+        pytest.skip("one core: none can be left to the window")
+    rounds, tokens = (1, 24) if quick else (ROUNDS, TOKENS)
+    arguments = ("bare_llama", gemma_path, threads, CONTEXT)
+    with (
+        Program("window_program", home=tmp_path) as window,
+        Program(*arguments, "plain", home=tmp_path) as plain,
+        Program(*arguments, "same", home=tmp_path) as same,
+    ):
+        ours, defaults, alike = [], [], []
+        for _ in range(rounds):
+            ids, run = run_in_window(window, gemma_path, threads, tokens)
+            ours.append(run)
+            defaults.append(plain.ask("run", ids=ids, tokens=tokens))
+            alike.append(same.ask("run", ids=ids, tokens=tokens))
+        verdict.say(f"{CORES} cores, {threads} threads, {rounds} rounds of {tokens} tokens")
+        tell(verdict, ours, defaults, alike)
+        verdict.say(f"peak memory of the window: {peak_bytes(window.pid) / 1e6:.0f} MB")
+    assert ours[-1]["ids"] == alike[-1]["ids"]
+    ratio = statistics.median(ratios(ours, defaults))
+    verdict.at_least("tokens/s of the window / of bare llama.cpp", ratio, BOUNDS[threads])
+    for panel in ("text", "distribution", "model bar"):
+        assert ours[-1]["paints"][panel] >= 2, f"the panel {panel} did not follow the run"
+
+
+def run_in_window(
+    window: Program, model: Path, threads: int, tokens: int
+) -> tuple[list[int], Answer]:
+    """A run in a model process of its own: nothing lies in its cache but the prompt."""
+    window.ask("load", path=str(model), threads=threads, context=CONTEXT)
+    ids = window.ask("write", text=OPENING)["ids"]
+    run = window.ask("run", tokens=tokens)
+    window.ask("clear")
+    assert len(run["ids"]) == tokens
+    return ids, run
+
+
+def ratios(ours: list[Answer], peers: list[Answer]) -> list[float]:
+    """Of the speeds, round by round."""
+    return [peer["seconds"] / own["seconds"] for own, peer in zip(ours, peers, strict=True)]
+
+
+def tell(verdict: Verdict, ours: list[Answer], defaults: list[Answer], alike: list[Answer]) -> None:
+    for name, runs in (
+        ("window", ours),
+        ("bare llama.cpp, its defaults", defaults),
+        ("bare llama.cpp, same parameters", alike),
+    ):
+        speeds = [len(run["ids"]) / run["seconds"] for run in runs]
+        verdict.say(f"{name:<34} {spread(speeds)} tokens/s")
+    verdict.say(f"ratio to the defaults              {spread(ratios(ours, defaults))}")
+    verdict.say(f"ratio to the same parameters       {spread(ratios(ours, alike))}")
+    for name, key, runs in (
+        ("window", "window_cpu", ours),
+        ("its model process", "model_cpu", ours),
+        ("bare, same parameters", "cpu", alike),
+    ):
+        costs = [1000 * run[key] / len(run["ids"]) for run in runs]
+        verdict.say(f"processor time, {name:<22} {spread(costs)} ms/token")
+    frames = ", ".join(f"{panel} {count}" for panel, count in ours[-1]["paints"].items())
+    verdict.say(f"paints in the last run ({ours[-1]['seconds']:.1f} s): {frames}")
