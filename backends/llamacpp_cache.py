@@ -8,7 +8,6 @@ lies behind them stays for going back.
 from __future__ import annotations
 
 import ctypes
-import time
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,9 +25,8 @@ WORTH_KEEPING = 16
 """Tokens: less is evaluated again as quickly as a fork is made."""
 FORGOTTEN_AFTER = 256
 """Passes: what nobody went back to for so long only costs attention over its cells."""
-SECONDS_A_BATCH = 0.5
-"""Between two progress reports in a prefill."""
-SMALLEST_BATCH = 32
+POLLED_BATCH = 32
+"""Tokens from which on a stop that only Python knows of is asked for inside a decode."""
 
 _DECODED, _NO_SLOT, _ABORTED = 0, 1, 2
 
@@ -106,7 +104,6 @@ class KvCache:
             Sequence(number, np.zeros(capacity, dtype=np.int32)) for number in range(sequences)
         ]
         self._batch = Batch(batch)
-        self._tokens_a_second = 2 * SMALLEST_BATCH / SECONDS_A_BATCH
         self._passes = 0
         self._armed: object = None
         self._callback: Any = None
@@ -134,7 +131,6 @@ class KvCache:
         watch.check()
         self._batch.fill(ids, sequence.length, sequence.number, outputs)
         self._arm(watch, len(ids))
-        begun = time.perf_counter()
         status = self._lib.llama_decode(self._context, self._batch.struct)
         while status == _NO_SLOT and self._make_room(sequence):
             status = self._lib.llama_decode(self._context, self._batch.struct)
@@ -143,16 +139,16 @@ class KvCache:
         end = sequence.length + len(ids)
         sequence.ids[sequence.length : end] = ids
         sequence.length = end
-        if len(ids) >= SMALLEST_BATCH:
-            self._tokens_a_second = len(ids) / max(time.perf_counter() - begun, 1e-6)
 
     def prefill(self, sequence: Sequence, ids: Ids, outputs: int, watch: Watch) -> None:
-        """Decode ``ids`` from where the sequence ends, reporting a few times a second."""
+        """Decode ``ids`` from where the sequence ends, reporting after each batch.
+
+        The batches have a fixed size: rows of a quantized model depend on it by up to a logit, so
+        that a size which follows the machine's speed gave other numbers on a busy machine.
+        """
         first, total = sequence.length, len(ids) - sequence.length
         while sequence.length < len(ids):
-            pace = int(self._tokens_a_second * SECONDS_A_BATCH)
-            step = max(SMALLEST_BATCH, min(pace, self._batch.size))
-            end = min(sequence.length + min(step, self._batch.size), len(ids))
+            end = min(sequence.length + self._batch.size, len(ids))
             self.extend(
                 sequence, ids[sequence.length : end], outputs if end == len(ids) else 0, watch
             )
@@ -236,7 +232,7 @@ class KvCache:
         Without a flag in memory it has to ask Python, which only pays in a prefill.
         """
         native = native_flag_test() if watch.flag_address else None
-        asks_python = watch.is_cancelled is not UNWATCHED.is_cancelled and tokens >= SMALLEST_BATCH
+        asks_python = watch.is_cancelled is not UNWATCHED.is_cancelled and tokens >= POLLED_BATCH
         armed: object = None
         if native is not None:
             armed = watch.flag_address
