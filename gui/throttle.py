@@ -31,5 +31,5 @@ class Throttle(QObject):
         """Pass on at once what waits."""
         if self._is_pending:
             self._is_pending = False
-            self.triggered.emit()
             self._timer.start(self._interval)
+            self.triggered.emit()

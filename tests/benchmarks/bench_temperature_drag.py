@@ -19,6 +19,7 @@ from stub_engine import Stage
 
 from logitscope.gui.panels.distribution import DistributionPanel
 from logitscope.gui.panels.sampling import SamplingPanel
+from logitscope.heap import keep_freed_blocks
 from logitscope.sampling import SamplerSettings
 
 SIZE = 262_144
@@ -53,6 +54,7 @@ class PaintClock(QObject):
 
 @pytest.fixture
 def window(qtbot: QtBot) -> Iterator[tuple[Stage, DistributionPanel, SamplingPanel, PaintClock]]:
+    keep_freed_blocks()
     stage = Stage()
     holder = QWidget()
     qtbot.addWidget(holder)
