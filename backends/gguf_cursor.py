@@ -122,27 +122,32 @@ class Cursor:
             self._base = self.position + count
             self._window, self._at = b"", 0
 
-    def strings(self, count: int) -> Iterator[bytes]:
-        """``count`` strings, checked and yielded one by one without holding them.
+    def strings(self, count: int, length: int | None = None) -> Iterator[tuple[int, bytes]]:
+        """Pass over ``count`` strings; yield number and bytes of those of one length, or of all.
 
-        About 0.15 s for 262,144 tokens: the loop works on the window and returns to ``_fill`` only
-        at its end.
+        About 70 ms for 262,144 tokens, of which few are wanted: the loop works on the window and
+        returns to ``_fill`` only at its end.
         """
         unpack = struct.Struct("<Q").unpack_from
         window, at = self._window, self._at
-        for _ in range(count):
-            if at + 8 > len(window):
+        size = len(window)
+        for number in range(count):
+            if at + 8 > size:
                 self._at = at
                 self._fill(8)
                 window, at = self._window, self._at
-            end = at + 8 + unpack(window, at)[0]
-            if end > len(window):
+                size = len(window)
+            own = unpack(window, at)[0]
+            end = at + 8 + own
+            if end > size:
                 self._at = at
-                self._fill(end - at)
-                end -= at - self._at
+                self._fill(8 + own)
                 window, at = self._window, self._at
-            yield window[at + 8 : end]
-            at = self._at = end
+                size, end = len(window), at + 8 + own
+            if length is None or own == length:
+                yield number, window[at + 8 : end]
+            at = end
+        self._at = at
 
     def _fill(self, count: int) -> None:
         if count <= len(self._window) - self._at:

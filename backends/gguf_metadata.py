@@ -44,6 +44,7 @@ MOST_BYTE_TOKENS = 1024
 _UNSIGNED = frozenset({UINT8, UINT16, UINT32, UINT64})
 _LENGTHS = frozenset({UINT32, UINT64})
 _BYTE_NAME = re.compile(rb"<0x[0-9A-Fa-f]{2}>")
+_BYTE_NAME_LENGTH = 6
 
 _EXPECTED: Mapping[str, frozenset[int]] = {
     "general.architecture": frozenset({STRING}),
@@ -226,17 +227,16 @@ class _Reader:
             raise damaged(
                 self._cursor.path, f"the metadata entry {key[:80]!r} has {length:,} texts"
             )
-        strings = self._cursor.strings(length)
         if key == "tokenizer.ggml.tokens":
-            for token_id, piece in enumerate(strings):
-                if len(piece) == 6 and piece.startswith(b"<0x") and piece.endswith(b">"):
+            for token_id, piece in self._cursor.strings(length, _BYTE_NAME_LENGTH):
+                if piece.startswith(b"<0x") and piece.endswith(b">"):
                     self._add_byte_name(token_id, piece)
             return ArraySummary("string", length)
         if length > KEPT_STRINGS:
-            for _ in strings:
+            for _ in self._cursor.strings(length, 0):
                 pass
             return ArraySummary("string", length)
-        return tuple(str(self._keep_text(piece)) for piece in strings)
+        return tuple(str(self._keep_text(piece)) for _, piece in self._cursor.strings(length))
 
     def _add_byte_name(self, token_id: int, piece: bytes) -> None:
         if not _BYTE_NAME.fullmatch(piece) or len(self._byte_names) >= MOST_BYTE_TOKENS:

@@ -63,6 +63,8 @@ class LossCurve(QWidget):
         theme.notifier().changed.connect(self._colour)
 
     def _make_plot(self) -> None:
+        if self._has_plot:
+            return
         library = self._library = theme.pyqtgraph()
         self.plot = library.PlotWidget()
         self.plot.setMinimumHeight(LEAST_HEIGHT)
@@ -96,6 +98,8 @@ class LossCurve(QWidget):
         self._column.addWidget(self.plot)
         self._has_plot = True
         self._colour()
+        self.show_all()
+        self._draw()
         self.set_range(self._chosen)
         self.set_position(self._position)
 
@@ -103,6 +107,11 @@ class LossCurve(QWidget):
         super().showEvent(event)
         if not self._has_plot:
             QTimer.singleShot(0, self, fetch_library)
+
+    @property
+    def has_plot(self) -> bool:
+        """There was something to draw."""
+        return self._has_plot
 
     # -- contents ---------------------------------------------------------------------------
 
@@ -114,7 +123,8 @@ class LossCurve(QWidget):
         self._loss, self._entropy, self._paragraphs = loss, entropy, paragraphs
         self._count = len(loss)
         if self._count and not self._has_plot:
-            self._make_plot()
+            # In a turn of its own: it takes 40 ms, and the first row is to be drawn everywhere.
+            QTimer.singleShot(0, self, self._make_plot)
         if is_other:
             self.show_all()
         self._draw()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 
 import pytest
 from verdict import Verdict
@@ -22,9 +22,17 @@ def quick(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture
-def verdict(quick: bool, request: pytest.FixtureRequest) -> Iterator[Verdict]:
-    """Fails the benchmark at its end where a bound is broken."""
-    made = Verdict(judges=not quick)
+def verdict(quick: bool, request: pytest.FixtureRequest) -> Verdict:
+    """Judged when the benchmark has ended."""
     print(f"\n{request.node.name}")
-    yield made
-    made.close()
+    return Verdict(judges=not quick)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """A broken bound is a failure of the benchmark, and not of the cleaning up behind it."""
+    result = yield
+    verdict = pyfuncitem.funcargs.get("verdict")
+    if isinstance(verdict, Verdict):
+        verdict.close()
+    return result
