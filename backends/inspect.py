@@ -20,11 +20,12 @@ from logitscope.backends.base import ModelFileError
 from logitscope.backends.summary import (
     HeaderSummary,
     MemoryEstimate,
+    context_for,
     estimate_memory,
     summarize,
 )
 
-__all__ = ["HeaderSummary", "MemoryEstimate", "estimate_memory", "inspect"]
+__all__ = ["HeaderSummary", "MemoryEstimate", "context_for", "estimate_memory", "inspect"]
 
 SECONDS = 10.0
 MEMORY_BYTES = 2 << 30

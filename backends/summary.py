@@ -9,7 +9,11 @@ from typing import Any
 from logitscope.backends.base import ModelFileError
 from logitscope.backends.gguf_header import GgufHeader, read_header
 from logitscope.backends.hf_files import ModelFolder, inspect_folder
-from logitscope.backends.llamacpp_plan import buffer_bytes, kv_bytes_per_token
+from logitscope.backends.llamacpp_plan import (
+    USUAL_CONTEXT,
+    buffer_bytes,
+    kv_bytes_per_token,
+)
 
 CACHE_BYTES = {"f32": 4.0, "f16": 2.0, "bf16": 2.0, "q8_0": 34 / 32}
 """Bytes of one cached key or value element."""
@@ -77,6 +81,15 @@ def estimate_memory(
         kv_cache=round(context * summary.kv_elements_per_token * CACHE_BYTES[cache_type]),
         buffers=buffer_bytes(summary.n_vocab or 1, heads, context) if is_gguf else PYTORCH_BYTES,
     )
+
+
+def context_for(summary: HeaderSummary, asked: int | None = None) -> int:
+    """Tokens to estimate the memory for: what is asked for or usual, within the trained context.
+
+    The cache of a Hugging Face model grows with the text; it is counted as for a GGUF file.
+    """
+    wanted = asked or USUAL_CONTEXT
+    return min(wanted, summary.context_length or wanted)
 
 
 def summarize(path: Path) -> HeaderSummary:

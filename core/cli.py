@@ -200,17 +200,17 @@ app.command()(score)
 @app.command()
 def info(
     model: ModelArgument,
-    context: Annotated[int, typer.Option("--context", "-c", min=1)] = 4096,
+    context: ContextOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print what the model's files say, without loading weights."""
-    from logitscope.backends.inspect import estimate_memory, inspect
+    from logitscope.backends.inspect import context_for, estimate_memory, inspect
 
     path = find_model(model)
     if path.startswith("fake:"):
         raise ModelFileError("The fake model has no file: give the path of a real one")
     summary = inspect(Path(path))
-    tokens = min(context, summary.context_length or context)
+    tokens = context_for(summary, context)
     memory = estimate_memory(summary, tokens)
     if as_json:
         estimate = {"context": tokens, **asdict(memory), "total": memory.total}

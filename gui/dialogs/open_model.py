@@ -25,6 +25,7 @@ from logitscope.backends.base import BackendError, LoadOptions
 from logitscope.backends.inspect import (
     HeaderSummary,
     MemoryEstimate,
+    context_for,
     estimate_memory,
     inspect,
 )
@@ -46,8 +47,6 @@ from logitscope.gui.widgets.plain import plain
 from logitscope.gui.words import translated
 
 BACKEND_NAMES = {"llamacpp": "llama.cpp", "hf": "Transformers (PyTorch)"}
-USUAL_CONTEXT = 8192
-"""What a backend takes of a longer one where nothing is asked for."""
 TYPING_MS = 300
 
 
@@ -200,9 +199,7 @@ class OpenModelDialog(QDialog):
         """For what is chosen now; None while the header is not known."""
         if self._summary is None:
             return None
-        context = self.context.value() or min(
-            self._summary.context_length or USUAL_CONTEXT, USUAL_CONTEXT
-        )
+        context = context_for(self._summary, self.context.value() or None)
         return estimate_memory(self._summary, context, str(self.cache.currentData()))
 
     def _show_summary(self, text: str, *, is_error: bool = False) -> None:

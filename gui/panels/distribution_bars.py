@@ -9,9 +9,9 @@ from logitscope.distribution import Distribution
 from logitscope.gui.export import Cell, Table
 from logitscope.gui.export_menu import ExportMenu
 from logitscope.gui.panels.step_words import (
+    ActualToken,
     Labels,
     actual_token,
-    origin_name,
     remover_name,
     table,
 )
@@ -20,7 +20,6 @@ from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.bars_data import Bar, Tail
 from logitscope.gui.widgets.bars_view import TAIL, BarsView
 from logitscope.step_table import RawRows, Rest, StepTable, raw_rows, tabulate
-from logitscope.steps import Origin
 
 BAR_LIMITS = (5, 200)
 DEFAULT_BARS = 20
@@ -69,10 +68,10 @@ class BarsTab(QWidget):
             self.view.set_rows((), None, is_forced=False)
             return
         actual = actual_token(self._session)
-        others = () if actual is None else (actual[0],)
+        others = () if actual is None else (actual.token_id,)
         self._table = tabulate(self._raw_rows(row.distribution, others), shaped)
         bars = self._bars(self._table, actual, is_greedy=shaped.greedy)
-        is_forced = actual is not None and actual[1] is Origin.FORCED
+        is_forced = actual is not None and actual.is_forced
         self.view.set_rows(bars, self._tail(self._table.rest), is_forced=is_forced)
 
     def _raw_rows(self, distribution: Distribution, others: tuple[int, ...]) -> RawRows:
@@ -83,10 +82,8 @@ class BarsTab(QWidget):
         return self._kept[1]
 
     def _bars(
-        self, rows: StepTable, actual: tuple[int, Origin | None] | None, *, is_greedy: bool
+        self, rows: StepTable, actual: ActualToken | None, *, is_greedy: bool
     ) -> tuple[Bar, ...]:
-        marked = -1 if actual is None else actual[0]
-        word = "" if actual is None else origin_name(actual[1])
         columns = zip(
             rows.ids.tolist(),
             rows.ranks.tolist(),
@@ -105,14 +102,16 @@ class BarsTab(QWidget):
                 raw,
                 shaped,
                 remover_name(code, is_greedy=is_greedy),
-                self._note(rank, word) if token_id == marked else "",
+                self._note(rank, actual, token_id),
                 place >= rows.head_count,
             )
             for place, (token_id, rank, logit, raw, shaped, code) in enumerate(columns)
         )
 
-    def _note(self, rank: int, word: str) -> str:
-        return self.tr("rank {rank} · {how}").format(rank=numbers.count(rank), how=word)
+    def _note(self, rank: int, actual: ActualToken | None, token_id: int) -> str:
+        if actual is None or token_id != actual.token_id:
+            return ""
+        return self.tr("rank {rank} · {how}").format(rank=numbers.count(rank), how=actual.how)
 
     def _tail(self, rest: Rest) -> Tail | None:
         if rest.count == 0:

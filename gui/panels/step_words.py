@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from dataclasses import dataclass
 
 from logitscope.display import hex_of, token_label
 from logitscope.gui.session import Session
@@ -27,12 +28,13 @@ _STAGE_NAMES = {
 _GREEDY = mark("Stage", "greedy")
 _IMPOSSIBLE = mark("Stage", "impossible (logit −∞)")
 _ORIGINS = {
-    None: mark("Origin", "in the prompt"),
     Origin.SAMPLED: mark("Origin", "sampled"),
     Origin.FORCED: mark("Origin", "forced"),
     Origin.INSERTED: mark("Origin", "inserted"),
     Origin.EXPLORED: mark("Origin", "explored"),
 }
+_IN_PROMPT = mark("Origin", "in the prompt")
+_IN_TEXT = mark("Origin", "in the text")
 
 
 def stage_name(stage: Stage) -> str:
@@ -83,27 +85,33 @@ class Labels:
         return ("…" if len(ids) > CONTEXT_TOKENS else "") + shown
 
 
-def actual_token(session: Session) -> tuple[int, Origin | None] | None:
-    """The token that stands where the row on show predicts one, and how it came there.
+@dataclass(frozen=True, slots=True)
+class ActualToken:
+    """The token that stands where the row on show predicts one."""
 
-    None where the text ends. The origin of a prompt token is None.
-    """
+    token_id: int
+    how: str
+    """How it came there, in words."""
+    is_forced: bool = False
+
+
+def actual_token(session: Session) -> ActualToken | None:
+    """The token behind the row on show; None where the text ends."""
     row = session.row
     if row is None:
         return None
     other = session.inspected
     if other is not None and other.next_id is not None and other.ids == row.ids:
-        return other.next_id, None
+        return ActualToken(other.next_id, translated("Origin", _IN_TEXT))
     ids = session.ids
     place = row.position
     if place >= len(ids) or row.ids != ids[:place]:
         return None
     step = session.document.step_at(place)
-    return ids[place], None if step is None else step.origin
-
-
-def origin_name(origin: Origin | None) -> str:
-    return translated("Origin", _ORIGINS[origin])
+    if step is None:
+        return ActualToken(ids[place], translated("Origin", _IN_PROMPT))
+    how = translated("Origin", _ORIGINS[step.origin])
+    return ActualToken(ids[place], how, step.origin is Origin.FORCED)
 
 
 def table(rows: list[tuple[str, str]]) -> str:

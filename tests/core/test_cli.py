@@ -129,6 +129,15 @@ def test_info_prints_the_header(gemma_path: Path) -> None:
     assert "262,144 tokens" in plain.stdout
 
 
+def test_info_counts_the_context_that_the_window_would_take(gemma_path: Path) -> None:
+    """32,768 tokens are trained; the usual 8,192 are loaded. Facts of the file's header."""
+    answer = run_json("info", str(gemma_path))
+    assert answer["context_length"] == 32_768
+    assert answer["memory"]["context"] == 8_192
+    more = run_json("info", str(gemma_path), "-c", "100000")
+    assert more["memory"]["context"] == 32_768
+
+
 def test_models_lists_what_is_found(tmp_path: Path) -> None:
     folder = tmp_path / ".lmstudio" / "models" / "someone" / "tiny"
     folder.mkdir(parents=True)

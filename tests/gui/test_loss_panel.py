@@ -21,7 +21,7 @@ from logitscope.gui import export, theme
 from logitscope.gui.engine import Engine
 from logitscope.gui.notices import Notice
 from logitscope.gui.panels.loss import LossPanel
-from logitscope.gui.panels.step_words import actual_token
+from logitscope.gui.panels.step_words import ActualToken, actual_token
 from logitscope.gui.session import Session
 from logitscope.gui.widgets import heat_pages
 from logitscope.gui.widgets.drop_overlay import is_text_file
@@ -309,7 +309,7 @@ def test_a_click_shows_the_row_of_the_opened_text(
     qtbot.waitUntil(lambda: session.row is not None and session.row.ids == read)
     row = session.row
     assert row is not None
-    assert actual_token(session) == (ids[position], None)
+    assert actual_token(session) == ActualToken(ids[position], "in the text")
     logarithm = row.distribution.log_probability(ids[position])
     assert -logarithm == pytest.approx(panel.table.loss[position], abs=1e-6)
     before = session.ids

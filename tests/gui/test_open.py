@@ -354,20 +354,24 @@ def test_the_options_show_header_and_memory_before_loading(
     weights = sum(int(tensor.n_bytes) for tensor in reader.tensors)
     width = value["llama.embedding_length"] // value["llama.attention.head_count"]
     per_token = 2 * value["llama.block_count"] * value["llama.attention.head_count_kv"] * width
-    dialog.context.setValue(512)
+    dialog.context.setValue(200)
     dialog.cache.setCurrentIndex(dialog.cache.findData("f32"))
     assert dialog.estimate is not None
     assert dialog.estimate.weights == weights
-    assert dialog.estimate.kv_cache == 512 * per_token * 4
+    assert dialog.estimate.kv_cache == 200 * per_token * 4
     dialog.cache.setCurrentIndex(dialog.cache.findData("f16"))
-    assert dialog.estimate.kv_cache == 512 * per_token * 2
+    assert dialog.estimate.kv_cache == 200 * per_token * 2
     assert "llama" in dialog.says.text()
+    # No loader takes more than was trained.
+    dialog.context.setValue(1 + value["llama.context_length"])
+    assert dialog.estimate.kv_cache == value["llama.context_length"] * per_token * 2
+    dialog.context.setValue(200)
     wanted: list[tuple[str, str, LoadOptions]] = []
     dialog.wanted.connect(lambda *what: wanted.append(what))
     dialog.wanted.disconnect(window.opener.open)
     dialog.threads.setValue(2)
     dialog.buttons.button(QDialogButtonBox.StandardButton.Open).click()
-    assert wanted == [(str(tiny_gguf), "", LoadOptions(context_length=512, threads=2))]
+    assert wanted == [(str(tiny_gguf), "", LoadOptions(context_length=200, threads=2))]
 
 
 def test_the_options_refuse_what_is_no_model(
