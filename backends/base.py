@@ -82,8 +82,13 @@ class Capabilities:
     """The final hidden state and the unembedding row of an id can be given: the backend is a
     `WithHiddenState`."""
     gradients: bool = False
+    """The log-probability of a token can be traced to the tokens before it: the backend is a
+    `WithGradients`."""
     offload: bool = False
     """The weights, or some of them, are on a GPU."""
+    cut_cache: bool = False
+    """``score_cuts`` reads the context once; without this it is as exact, and as slow, as
+    ``score_variants``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +157,18 @@ NO_PASS = PassStats(0, 0, 0.0)
 """Nothing went through the model: the row was at hand."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class VariantRows:
+    """Some rows of a continuation behind one of several contexts."""
+
+    variant: int
+    """Which context, or which cut."""
+    start: int
+    """The continuation's token that the first row predicts."""
+    rows: NDArray[np.float32]
+    """(n, V): raw logits of the continuation's tokens ``start <= i < start + n``."""
+
+
 class Backend(Protocol):
     """One loaded model. Not thread-safe: one call at a time.
 
@@ -193,6 +210,37 @@ class Backend(Protocol):
         ``1 <= start <= stop <= len(ids) + 1``. Row ``p`` equals ``next_logits(ids[:p])`` up to the
         library's batch noise. A chunk is valid until the next one is asked for and takes at most
         ``LoadOptions.score_budget_bytes`` (but at least one row)."""
+
+    def score_variants(
+        self,
+        contexts: Sequence[Sequence[int]],
+        continuation: Sequence[int],
+        watch: Watch = UNWATCHED,
+    ) -> Iterator[VariantRows]:
+        """Rows of the continuation's tokens behind each context, as ``score`` gives them.
+
+        Row i of a variant predicts ``continuation[i]`` from the context and
+        ``continuation[:i]``. Variants come in any order and one may come in several chunks, its
+        rows in order; a chunk is valid until the next one is asked for and takes at most
+        ``LoadOptions.score_budget_bytes`` (but at least one row). All variants of one call are
+        evaluated alike; other calls may come between the chunks. Nothing comes for an empty
+        continuation. ``watch.report`` gets tokens. Raises ValueError for a context without ids or
+        an id outside the vocabulary, ContextOverflow; while iterating Cancelled, BackendError.
+        The backend stays usable after each of them."""
+
+    def score_cuts(
+        self,
+        context: Sequence[int],
+        cuts: Sequence[Sequence[tuple[int, int]]],
+        continuation: Sequence[int],
+        watch: Watch = UNWATCHED,
+    ) -> Iterator[VariantRows]:
+        """The same behind ``context`` less the ranges ``(start, stop)`` of each cut.
+
+        With the capability ``cut_cache`` the context is read once, and keys and values of what
+        stays were computed with everything present: an approximation, best compared with an
+        empty cut of the same call. Otherwise exact. Raises what ``score_variants`` raises, and
+        ValueError for a range outside of the context."""
 
     def close(self) -> None:
         """Free weights and caches; twice is harmless."""

@@ -29,11 +29,13 @@ from logitscope.backends.base import (
     LoadOptions,
     ModelInfo,
     PassStats,
+    VariantRows,
     Watch,
 )
 from logitscope.backends.fake_accidents import Accidents, render_template
 from logitscope.backends.fake_settings import FakeSettings
 from logitscope.backends.fake_vocabulary import ByteTokenizer, build_vocabulary
+from logitscope.backends.plain_variants import Range, score_each, without
 from logitscope.vocabulary import TokenKind, Vocabulary
 
 _PREFILL_CHUNK = 32
@@ -129,6 +131,26 @@ class FakeBackend:
             raise ValueError(f"cannot score {start} to {stop} of {len(ids)} ids")
         self._check_ids(ids, max(1, stop - 1))
         return self._score(ids, start, stop, watch)
+
+    def score_variants(
+        self,
+        contexts: Sequence[Sequence[int]],
+        continuation: Sequence[int],
+        watch: Watch = UNWATCHED,
+    ) -> Iterator[VariantRows]:
+        """See ``base.Backend``."""
+        return score_each(self, contexts, continuation, watch)
+
+    def score_cuts(
+        self,
+        context: Sequence[int],
+        cuts: Sequence[Sequence[Range]],
+        continuation: Sequence[int],
+        watch: Watch = UNWATCHED,
+    ) -> Iterator[VariantRows]:
+        """See ``base.Backend``."""
+        contexts = [without(context, cut) for cut in cuts]
+        return score_each(self, contexts, continuation, watch)
 
     def close(self) -> None:
         self._cached = []

@@ -26,6 +26,7 @@ from logitscope.backends.base import (
     ModelInfo,
     NotEnoughMemory,
     PassStats,
+    VariantRows,
     Watch,
 )
 from logitscope.backends.chat_template import render
@@ -43,6 +44,7 @@ from logitscope.backends.hf_sequence import CachedSequence
 from logitscope.backends.hf_unembedding import OutputHead
 from logitscope.backends.hf_vocabulary import SpecialIds, encode, read_vocabulary
 from logitscope.backends.llamacpp_plan import physical_cores
+from logitscope.backends.plain_variants import Range, score_each, without
 from logitscope.unembedding import Unembedding
 from logitscope.vocabulary import Vocabulary
 
@@ -175,6 +177,26 @@ class HfBackend:
             rows = self._rows(ids[: last - 1], last - first, watch)
             watch.report(last - start, stop - start)
             yield rows
+
+    def score_variants(
+        self,
+        contexts: Sequence[Sequence[int]],
+        continuation: Sequence[int],
+        watch: Watch = UNWATCHED,
+    ) -> Iterator[VariantRows]:
+        """See ``base.Backend``."""
+        return score_each(self, contexts, continuation, watch)
+
+    def score_cuts(
+        self,
+        context: Sequence[int],
+        cuts: Sequence[Sequence[Range]],
+        continuation: Sequence[int],
+        watch: Watch = UNWATCHED,
+    ) -> Iterator[VariantRows]:
+        """See ``base.Backend``."""
+        contexts = [without(context, cut) for cut in cuts]
+        return score_each(self, contexts, continuation, watch)
 
     def unembed(self, ids: Sequence[int], token_id: int, watch: Watch = UNWATCHED) -> Unembedding:
         """See ``base.WithHiddenState``."""

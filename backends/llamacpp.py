@@ -24,6 +24,7 @@ from logitscope.backends.base import (
     LoadOptions,
     ModelInfo,
     PassStats,
+    VariantRows,
     Watch,
 )
 from logitscope.backends.chat_template import render
@@ -33,6 +34,7 @@ from logitscope.backends.llamacpp_lib import library
 from logitscope.backends.llamacpp_load import Native, open_native
 from logitscope.backends.llamacpp_plan import Plan, make_plan
 from logitscope.backends.llamacpp_vocabulary import read_vocabulary, tokenize
+from logitscope.backends.plain_variants import Range, score_each, without
 from logitscope.vocabulary import Vocabulary
 
 
@@ -145,6 +147,26 @@ class LlamaCppBackend:
                 self._cache.settle(sequence)
             watch.report(position + n - start, stop - start)
             yield chunk[:n]
+
+    def score_variants(
+        self,
+        contexts: Sequence[Sequence[int]],
+        continuation: Sequence[int],
+        watch: Watch = UNWATCHED,
+    ) -> Iterator[VariantRows]:
+        """See ``base.Backend``."""
+        return score_each(self, contexts, continuation, watch)
+
+    def score_cuts(
+        self,
+        context: Sequence[int],
+        cuts: Sequence[Sequence[Range]],
+        continuation: Sequence[int],
+        watch: Watch = UNWATCHED,
+    ) -> Iterator[VariantRows]:
+        """See ``base.Backend``."""
+        contexts = [without(context, cut) for cut in cuts]
+        return score_each(self, contexts, continuation, watch)
 
     def close(self) -> None:
         """See ``base.Backend``."""
