@@ -15,9 +15,13 @@ from logitscope.gui.notices import PassCost
 from logitscope.gui.pass_meter import PassMeter
 from logitscope.gui.runner import Runner
 from logitscope.gui.shown import ShownRow
+from logitscope.gui.throttle import Throttle
 from logitscope.gui.viewer import Inspected, Viewer
 from logitscope.sampling import SamplerSettings, Shaped
 from logitscope.vocabulary import Vocabulary
+
+FRAME_MS = 8
+"""Shortest time between two repaints: a screen of 120 Hz."""
 
 
 class SessionView(QObject):
@@ -27,6 +31,8 @@ class SessionView(QObject):
     """A model was loaded, is gone, or is being loaded."""
     prompt_changed = Signal()
     """The blocks or their wrapping changed; the ids follow with ``path_changed``."""
+    sources_changed = Signal()
+    """Other stretches of the prompt are sources; the text is the same."""
     path_changed = Signal()
     """The ids on screen changed, at most once a frame."""
     selection_changed = Signal()
@@ -57,8 +63,23 @@ class SessionView(QObject):
         self._viewer = Viewer(engine, self.document, self)
         self._viewer.row_changed.connect(self.row_changed)
         self._viewer.ids_arrived.connect(self.path_changed)
+        self.frames = self._frames_of_the_row()
         self._exploration = Exploration(engine, self.document, self)
         self._exploration.progressed.connect(self.explored)
+
+    def _frames_of_the_row(self) -> Throttle:
+        """What several panels show of one row they draw in one turn, from one and the same row:
+        with a clock for each panel, one of them could be a step ahead of the other."""
+        frames = Throttle(FRAME_MS, self)
+        for signal in (
+            self.row_changed,
+            self.settings_changed,
+            self.path_changed,
+            self.selection_changed,
+            self.model_changed,
+        ):
+            signal.connect(frames.throttle)
+        return frames
 
     @property
     def state(self) -> State:

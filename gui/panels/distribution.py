@@ -17,7 +17,6 @@ from logitscope.gui.panels.distribution_list import ListTab
 from logitscope.gui.panels.step_words import Labels
 from logitscope.gui.session import Session
 from logitscope.gui.shown import ShownRow
-from logitscope.gui.throttle import Throttle
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.bars_data import Scale
 from logitscope.gui.widgets.eliding_label import ElidingLabel
@@ -25,8 +24,6 @@ from logitscope.gui.widgets.slider_field import make_plain
 from logitscope.step_table import tokens_holding
 from logitscope.units import bits
 
-FRAME_MS = 8
-"""Shortest time between two repaints: a screen of 120 Hz."""
 HELD_MASS = 0.9
 
 
@@ -110,16 +107,7 @@ class DistributionPanel(QWidget):
 
     def _connect(self) -> None:
         session = self._session
-        self._throttle = Throttle(FRAME_MS, self)
-        self._throttle.triggered.connect(self._refresh)
-        for signal in (
-            session.row_changed,
-            session.settings_changed,
-            session.path_changed,
-            session.selection_changed,
-            session.model_changed,
-        ):
-            signal.connect(self._throttle.throttle)
+        session.frames.triggered.connect(self._refresh)
         self.bars.wants_force.connect(self.force)
         self.list.wants_force.connect(self.force)
         self.bars.view.current_changed.connect(self.look_at)
@@ -167,7 +155,7 @@ class DistributionPanel(QWidget):
 
     def flush(self) -> None:
         """Show at once what would wait for the next frame."""
-        self._throttle.flush()
+        self._session.frames.flush()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -25,11 +25,9 @@ from logitscope.gui.panels.sampling_controls import SamplingControls
 from logitscope.gui.panels.sampling_draw import DrawSection
 from logitscope.gui.panels.step_words import Labels
 from logitscope.gui.session import Session
-from logitscope.gui.throttle import Throttle
 from logitscope.gui.widgets.plain import plain
 from logitscope.sampling import LLAMACPP_ORDER, TRANSFORMERS_ORDER, SamplerSettings
 
-FRAME_MS = 8
 SEED_DIGITS = 19
 """Any seed below 1e19 fits the 64 bits that the random numbers use of it."""
 NEW_SEEDS = 1_000_000
@@ -56,10 +54,7 @@ class SamplingPanel(QWidget):
         self.chain.changed.connect(session.set_settings)
         self.draw = DrawSection(session, Labels(session))
         self._lay_out()
-        self._throttle = Throttle(FRAME_MS, self)
-        self._throttle.triggered.connect(self._refresh)
-        for signal in (session.row_changed, session.settings_changed, session.selection_changed):
-            signal.connect(self._throttle.throttle)
+        session.frames.triggered.connect(self._refresh)
 
     def _lay_out(self) -> None:
         body = QWidget()
@@ -135,7 +130,7 @@ class SamplingPanel(QWidget):
 
     def flush(self) -> None:
         """Show at once what would wait for the next frame."""
-        self._throttle.flush()
+        self._session.frames.flush()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -6,6 +6,7 @@ from PySide6.QtCore import QLocale, QObject, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QGridLayout, QLabel, QSlider
 
 from logitscope.gui.widgets.plain import plain
+from logitscope.gui.widgets.slider_style import follow_clicks
 
 SLIDER_STEPS = 1000
 """Finer than the pixels of any slider."""
@@ -61,6 +62,7 @@ class SliderField(QObject):
         self.slider.setPageStep(SLIDER_STEPS // 10)
         self.slider.setAccessibleName(text)
         self.slider.setMinimumSize(64, 22)
+        follow_clicks(self.slider)
         self.box = QDoubleSpinBox()
         # The decimal point of the rest of the window, and of every file that settings are in.
         self.box.setLocale(QLocale.c())

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QSlider
 from pytestqt.qtbot import QtBot
@@ -434,3 +434,35 @@ def test_penalties_are_folded_away_and_work_when_unfolded(opened: Opened) -> Non
     assert shaped is not None
     weights = np.array([0.5 / np.e, 0.25 / np.e, 0.125, 0.125])
     np.testing.assert_allclose(shaped.by_id, weights / weights.sum(), rtol=1e-6)
+
+
+def test_the_draw_and_the_bars_are_painted_from_one_row(opened: Opened, qtbot: QtBot) -> None:
+    """Also where one of the two panels has just been drawn and the other has not."""
+    stage, panel = opened(HALVES)
+    bars = DistributionPanel(stage.session)
+    qtbot.addWidget(bars)
+    bars.show()
+    qtbot.waitExposed(bars)
+    qtbot.waitExposed(panel)
+    pairs: list[tuple[int, int]] = []
+
+    class Pairs(QObject):
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            if event.type() is QEvent.Type.Paint and panel.draw.bar.intervals:
+                drawn = panel.draw.bar.intervals[0]
+                pairs.append((drawn.token_id, bars.bars.view.bars[0].token_id))
+            return False
+
+    watcher = Pairs()
+    for painted in (panel.draw.bar, bars.bars.view.viewport()):
+        painted.installEventFilter(watcher)
+    for turn in range(1, 6):
+        # As in a run, where the row of a frame has been overtaken by a newer one.
+        stage.session.path_changed.emit()
+        bars.flush()
+        # Another likeliest token every time.
+        stage.show(np.roll(HALVES, turn))
+        likeliest = turn % len(HALVES)
+        qtbot.waitUntil(lambda wanted=likeliest: bool(pairs) and pairs[-1] == (wanted, wanted))
+    assert {draw for draw, _ in pairs} >= {1, 2, 3}
+    assert all(draw == bar for draw, bar in pairs)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QApplication, QGridLayout, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from logitscope.gui.widgets.eliding_label import ElidingLabel
 from logitscope.gui.widgets.fold import Fold
+from logitscope.gui.widgets.slider_field import SliderField
 
+HANDLE = 16
+"""Pixels of a slider's handle, which keeps within the groove."""
 TEXT = "mean 2.761 nats · perplexity 15.81 · 1,024 tokens"
 
 
@@ -69,3 +73,22 @@ def test_a_fold_is_opened_and_closed_by_its_title(qtbot: QtBot) -> None:
     assert fold.sizeHint().height() > closed
     qtbot.keyClick(fold.button, Qt.Key.Key_Space)
     assert not content.isVisible()
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.83])
+def test_a_press_on_the_groove_puts_the_handle_there(
+    qtbot: QtBot, styled_app: QApplication, share: float
+) -> None:
+    del styled_app
+    field = SliderField("Temperature", 0.0, 2.0, 100.0)
+    holder = QWidget()
+    field.add_to(QGridLayout(holder), 0)
+    qtbot.addWidget(holder)
+    holder.resize(640, 60)
+    holder.show()
+    qtbot.waitExposed(holder)
+    slider = field.slider
+    place = QPoint(round(share * slider.width()), slider.height() // 2)
+    qtbot.mouseClick(slider, Qt.MouseButton.LeftButton, pos=place)
+    handle = HANDLE / slider.width()
+    assert field.value == pytest.approx(2.0 * share, abs=2.0 * handle)
