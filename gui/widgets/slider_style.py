@@ -25,7 +25,7 @@ class _AbsoluteSet(QProxyStyle):
         hint: QStyle.StyleHint,
         option: QStyleOption | None = None,
         widget: QWidget | None = None,
-        returnData: QStyleHintReturn | None = None,
+        returnData: QStyleHintReturn | None = None,  # noqa: N803 -- named by Qt
     ) -> int:
         if hint is QStyle.StyleHint.SH_Slider_AbsoluteSetButtons:
             return _BUTTONS
