@@ -7,6 +7,8 @@ from itertools import accumulate
 
 from logitscope.document import Block
 
+Range = tuple[int, int]
+
 
 def changed_range(old: str, new: str) -> tuple[int, int, int]:
     """``(start, old_stop, new_stop)``: ``new`` is ``old`` with ``old[start:old_stop]`` replaced by
@@ -43,5 +45,35 @@ def edited(blocks: tuple[Block, ...], text: str) -> tuple[Block, ...]:
         middle = text[start:new_stop] if index == home else ""
         own = before + middle + behind
         if own or index == home or not block.text:
-            kept.append(block if own == block.text else replace(block, text=own))
+            kept.append(with_text(block, own))
+    return tuple(kept)
+
+
+def with_text(block: Block, text: str) -> Block:
+    """The block with its text edited to ``text``; its sources stay on what they were on."""
+    if text == block.text:
+        return block
+    sources = shifted(block.sources, *changed_range(block.text, text))
+    return replace(block, text=text, sources=sources)
+
+
+def shifted(
+    ranges: tuple[Range, ...], start: int, old_stop: int, new_stop: int
+) -> tuple[Range, ...]:
+    """Disjoint, ascending ranges of a text after ``start … old_stop`` became ``start … new_stop``.
+
+    A range that holds the whole change, or ends where it begins while the next one begins there
+    too, grows or shrinks by it; a range it cuts into keeps what is left, and vanishes with nothing.
+    """
+    grown = new_stop - old_stop
+    begins = {first for first, _ in ranges}
+    kept: list[Range] = []
+    for first, last in ranges:
+        is_seam = old_stop == start == last and last in begins
+        if first > start or (first == start == old_stop):
+            first = first + grown if first >= old_stop else new_stop
+        if last > start or is_seam:
+            last = last + grown if last >= old_stop else start
+        if first < last:
+            kept.append((first, last))
     return tuple(kept)

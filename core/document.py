@@ -17,12 +17,14 @@ from logitscope.tree import ROOT, Tree
 class Block:
     """A piece of the prompt: a stretch of plain text, or one chat message.
 
-    ``is_source`` marks it as material for the origin panel.
+    ``is_source`` marks all of it as material for the origin panel; otherwise ``sources`` are the
+    spans that are: disjoint, ascending ranges of characters of ``text``, a sentence each as a rule.
     """
 
     text: str
     role: str = "user"
     is_source: bool = False
+    sources: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,11 @@ class State:
     def text(self) -> str:
         """The prompt as plain text."""
         return "".join(block.text for block in self.blocks)
+
+    @property
+    def said(self) -> tuple[tuple[str, str], ...]:
+        """(role, text) of the blocks: what the model is told."""
+        return tuple((block.role, block.text) for block in self.blocks)
 
 
 class Document:
@@ -125,12 +132,8 @@ class Document:
         """
         if blocks == self._state.blocks:
             return
-        said = tuple((block.role, block.text) for block in blocks)
-        before = tuple((block.role, block.text) for block in self._state.blocks)
-        if said == before:
-            self._set(replace(self._state, blocks=blocks))
-        else:
-            self._set(_as_new_prompt(replace(self._state, blocks=blocks)))
+        changed = replace(self._state, blocks=blocks)
+        self._set(changed if changed.said == self._state.said else _as_new_prompt(changed))
 
     def set_wrapping(self, *, chat: bool, add_special: bool, parse_special: bool) -> None:
         """Change how the blocks become ids; drops the continuations as a new text does."""

@@ -191,7 +191,15 @@ def _tree_from_json(nodes: list[Any]) -> Tree:
 
 
 def _block_from_json(data: dict[str, Any]) -> Block:
-    return Block(str(data["text"]), str(data["role"]), bool(data["is_source"]))
+    text = str(data["text"])
+    # Files of before the origin panel have no ranges.
+    sources = tuple(_range(*pair) for pair in data.get("sources", ()))
+    stops = (0, *(stop for _, stop in sources))
+    if any(start < before for (start, _), before in zip(sources, stops, strict=False)):
+        raise ValueError("the ranges of a source are not in order")
+    if stops[-1] > len(text):
+        raise ValueError("a range of a source is outside its text")
+    return Block(text, str(data["role"]), bool(data["is_source"]), sources)
 
 
 def _model_from_json(data: dict[str, Any] | None) -> ModelReference | None:
@@ -204,6 +212,12 @@ def _id(value: object) -> int:
     if not isinstance(value, int) or value < 0:
         raise ValueError(f"{value!r} is not a token id")
     return value
+
+
+def _range(start: object, stop: object) -> tuple[int, int]:
+    if not isinstance(start, int) or not isinstance(stop, int) or start >= stop:
+        raise ValueError(f"({start!r}, {stop!r}) is not a range")
+    return start, stop
 
 
 def _node(value: object, tree: Tree) -> int:
