@@ -37,6 +37,7 @@ __all__ = [
     "draw",
     "draw_many",
     "shape",
+    "shape_ranking",
 ]
 
 Vector = NDArray[np.float64]
@@ -107,6 +108,23 @@ class Shaped:
         dense[self._final.index] = self._final.weights
         dense /= self._final.total
         return dense
+
+    def split(self, ids: Ids) -> tuple[Vector, float]:
+        """Probabilities of ``ids``, 0 where removed, and of all others together; the latter are
+        added up directly, since one minus a head would lose a small tail to rounding.
+        """
+        final = self._final
+        others = final.weights.copy()
+        if isinstance(final.index, slice) and final.index == slice(None):
+            found = others[ids]
+            others[ids] = 0.0
+        else:
+            places = np.full(self.n_vocab, -1, dtype=np.int32)
+            places[final.index] = np.arange(final.count, dtype=np.int32)
+            here = places[ids]
+            found = np.where(here < 0, 0.0, others[here])
+            others[here[here >= 0]] = 0.0
+        return found / final.total, float(others.sum()) / final.total
 
     @cached_property
     def reports(self) -> tuple[StageReport, ...]:
@@ -205,8 +223,11 @@ def shape(
     ``history``: the ids before the position, for the penalties (ids outside the vocabulary are
     ignored). Raises ValueError for a row without a distribution.
     """
-    row = checked_row(logits)
-    ranking = Ranking(row)
+    return shape_ranking(Ranking(checked_row(logits)), settings, history)
+
+
+def shape_ranking(ranking: Ranking, settings: SamplerSettings, history: Sequence[int]) -> Shaped:
+    """``shape`` of a checked row whose ranking is kept: other settings do not sort it again."""
     state = Candidates(ranking, ranking.possible)
     trail: list[tuple[Stage, Candidates, Candidates]] = []
     for stage in _stages(settings):
@@ -218,7 +239,7 @@ def shape(
         else:
             state = STAGES[stage](before, settings)
         trail.append((stage, before, state))
-    return Shaped(settings, len(row), tuple(trail), state)
+    return Shaped(settings, len(ranking.values), tuple(trail), state)
 
 
 def _stages(settings: SamplerSettings) -> tuple[Stage, ...]:

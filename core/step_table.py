@@ -85,7 +85,7 @@ def raw_rows(distribution: Distribution, count: int, others: Sequence[int] = ())
 def tabulate(rows: RawRows, shaped: Shaped) -> StepTable:
     """The table of a step; ``shaped`` must come from the same row of logits."""
     distribution, ids = rows.distribution, rows.ids
-    kept, rest_kept = _split(shaped.by_id, ids)
+    kept, rest_kept = shaped.split(ids)
     removed_count, removed_raw = _removed_outside(distribution, shaped, ids)
     count = len(distribution) - len(ids)
     return StepTable(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from logitscope import sampling
+from logitscope.chain import Ranking
 from logitscope.distribution import Distribution
 from logitscope.sampling import SamplerSettings, Shaped
 
@@ -34,6 +35,8 @@ class RowShelf:
     def __init__(self) -> None:
         self._rows: OrderedDict[tuple[int, ...], ShownRow] = OrderedDict()
         self._shaped: tuple[ShownRow, SamplerSettings, Shaped] | None = None
+        self._ranking: tuple[ShownRow, Ranking] | None = None
+        """Of the current row, kept while its settings change."""
         self.current: ShownRow | None = None
 
     def put(self, ids: tuple[int, ...], logits: NDArray[np.float32]) -> ShownRow:
@@ -56,10 +59,12 @@ class RowShelf:
         if row is None:
             return None
         if self._shaped is None or self._shaped[0] is not row or self._shaped[1] != settings:
-            made = sampling.shape(row.distribution.logits, settings, row.ids)
+            if self._ranking is None or self._ranking[0] is not row:
+                self._ranking = (row, Ranking(row.distribution.logits))
+            made = sampling.shape_ranking(self._ranking[1], settings, row.ids)
             self._shaped = (row, settings, made)
         return self._shaped[2]
 
     def clear(self) -> None:
         self._rows.clear()
-        self._shaped = None
+        self._shaped = self._ranking = None

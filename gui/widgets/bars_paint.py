@@ -95,10 +95,19 @@ class RowPainter:
     """Paints rows onto one painter; made anew for every repaint."""
 
     def __init__(
-        self, painter: QPainter, at: Columns, axis: Axis, look: Look, mark_tint: QColor
+        self,
+        painter: QPainter,
+        at: Columns,
+        axis: Axis,
+        look: Look,
+        mark_tint: QColor,
+        *,
+        only_shaped: bool = False,
     ) -> None:
-        """``mark_tint``: the background of the marked row."""
+        """``mark_tint``: the background of the marked row; ``only_shaped``: leave out what does
+        not depend on the sampler's settings."""
         self._painter = painter
+        self._only_shaped = only_shaped
         self._mark_tint = mark_tint
         self._at = at
         self._axis = axis
@@ -173,11 +182,15 @@ class RowPainter:
         if bar.is_extra:
             self._painter.fillRect(QRectF(0, area.top(), area.width(), 1), palette.muted)
         quiet = self._look.quiet_on(background)
-        self._text(area, bar, quiet if bar.removed_by else palette.text)
+        if not self._only_shaped:
+            self._text(area, bar, quiet if bar.removed_by else palette.text)
+            self._logit_and_id(area, bar, quiet)
         self._bars(area, bar, quiet)
         if bar.note:
             self._words_behind(_halves(area)[0], self._raw_length(bar), bar.note, quiet)
-        self._numbers(area, bar, quiet)
+        self._painter.setFont(self._look.number_font)
+        strong = quiet if bar.removed_by else palette.text
+        self._pair_of_numbers(area, bar.raw, bar.shaped, quiet, strong)
 
     def tail(self, area: QRectF, tail: Tail) -> None:
         """The row of all other tokens; they have no one logit, hence no bar on that scale."""
@@ -247,18 +260,17 @@ class RowPainter:
         place = QRectF(self._at.bar_x + used, line.top() - 4, room, line.height() + 8)
         self._painter.drawText(place, LEFT, words)
 
-    def _numbers(self, area: QRectF, bar: Bar, quiet: QColor) -> None:
+    def _logit_and_id(self, area: QRectF, bar: Bar, quiet: QColor) -> None:
         painter, at = self._painter, self._at
+        if not at.logit_width:
+            return
         painter.setFont(self._look.number_font)
         painter.setPen(quiet)
-        if at.logit_width:
-            upper, lower = (area, area) if not at.is_stacked else _halves(area)
-            place = QRectF(at.logit_x, upper.top(), at.logit_width, upper.height())
-            painter.drawText(place.adjusted(0, -4, 0, 4), RIGHT, numbers.logit(bar.logit))
-            place = QRectF(at.id_x, lower.top(), at.id_width, lower.height())
-            painter.drawText(place.adjusted(0, -4, 0, 4), RIGHT, str(bar.token_id))
-        strong = quiet if bar.removed_by else self._palette.text
-        self._pair_of_numbers(area, bar.raw, bar.shaped, quiet, strong)
+        upper, lower = (area, area) if not at.is_stacked else _halves(area)
+        place = QRectF(at.logit_x, upper.top(), at.logit_width, upper.height())
+        painter.drawText(place.adjusted(0, -4, 0, 4), RIGHT, numbers.logit(bar.logit))
+        place = QRectF(at.id_x, lower.top(), at.id_width, lower.height())
+        painter.drawText(place.adjusted(0, -4, 0, 4), RIGHT, str(bar.token_id))
 
     def _pair_of_numbers(
         self, area: QRectF, raw: float, shaped: float, quiet: QColor, strong: QColor

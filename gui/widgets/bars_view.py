@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QHelpEvent,
     QKeyEvent,
@@ -81,13 +81,18 @@ class BarsView(QAbstractScrollArea):
     def set_rows(self, bars: tuple[Bar, ...], tail: Tail | None, *, is_forced: bool) -> None:
         """Draw these rows, likeliest first; ``is_forced`` chooses the tint of the marked one."""
         layout_changed = len(bars) != len(self._bars) or (tail is None) != (self._tail is None)
+        axis = axis_for(self._scale, bars)
+        only_shaped = (
+            (is_forced, axis) == (self._is_forced, self._axis)
+            and _without_shaped(bars, tail) == _without_shaped(self._bars, self._tail)
+        )  # fmt: skip
         self._bars = bars
         self._tail = tail
         self._is_forced = is_forced
-        self._axis = axis_for(self._scale, bars)
+        self._axis = axis
         if layout_changed:
             self._update_scroll_bar()
-        self.viewport().update()
+        self.viewport().update(self._shaped_area() if only_shaped else self.viewport().rect())
 
     def set_scale(self, scale: Scale) -> None:
         self._scale = scale
@@ -130,6 +135,14 @@ class BarsView(QAbstractScrollArea):
 
     def minimumSizeHint(self) -> QSize:
         return QSize(240, int(self._head_height + 4 * self._row_height))
+
+    def _shaped_area(self) -> QRect:
+        """The bars and their numbers: all that a move of a sampler control changes, and no more
+        than half of what a repaint costs."""
+        at = columns(self.viewport().width(), self._look.number_metrics)
+        left, right = int(at.bar_x) - 1, int(at.probability_x + at.probability_width) + 1
+        top = int(self._head_height)
+        return QRect(left, top, right - left, max(0, self.viewport().height() - top))
 
     def _row_of(self, token_id: int | None) -> int | None:
         for row, bar in enumerate(self._bars):
@@ -180,7 +193,7 @@ class BarsView(QAbstractScrollArea):
         if not self._bars:
             self._paint_empty(painter)
             return
-        self._paint_rows(painter)
+        self._paint_rows(painter, only_shaped=self._shaped_area().contains(event.rect()))
         painter.end()
 
     def _paint_empty(self, painter: QPainter) -> None:
@@ -189,14 +202,17 @@ class BarsView(QAbstractScrollArea):
         flags = int(Qt.AlignmentFlag.AlignCenter) | int(Qt.TextFlag.TextWordWrap)
         painter.drawText(self.viewport().rect().adjusted(24, 24, -24, -24), flags, self.empty_text)
 
-    def _paint_rows(self, painter: QPainter) -> None:
+    def _paint_rows(self, painter: QPainter, *, only_shaped: bool) -> None:
         width = self.viewport().width()
         height = self.viewport().height()
         at = columns(width, self._look.number_metrics)
         palette = theme.palette()
         tint = palette.forced_tint if self._is_forced else palette.generated_tint
-        rows = bars_paint.RowPainter(painter, at, self._axis, self._look, tint)
-        painter.setClipRect(QRectF(0, self._head_height, width, height - self._head_height))
+        rows = bars_paint.RowPainter(
+            painter, at, self._axis, self._look, tint, only_shaped=only_shaped
+        )
+        below = QRectF(0, self._head_height, width, height - self._head_height)
+        painter.setClipRect(below, Qt.ClipOperation.IntersectClip)
         offset = self.verticalScrollBar().value()
         first = int(offset // self._row_height)
         last = int((offset + height - self._head_height) // self._row_height)
@@ -205,8 +221,9 @@ class BarsView(QAbstractScrollArea):
         for row in range(first, min(last + 1, self.row_count())):
             top = self._head_height + row * self._row_height - offset
             self._paint_row(painter, rows, row, QRectF(0, top, width, self._row_height))
-        painter.setClipping(False)
-        rows.head(QRectF(0, 0, width, self._head_height), self._labels())
+        if not only_shaped:
+            painter.setClipping(False)
+            rows.head(QRectF(0, 0, width, self._head_height), self._labels())
 
     def _paint_row(
         self, painter: QPainter, rows: bars_paint.RowPainter, row: int, area: QRectF
@@ -290,3 +307,24 @@ class BarsView(QAbstractScrollArea):
             return
         token_id = self._bars[row].token_id if row < len(self._bars) else TAIL
         QToolTip.showText(on_screen, self.tooltip_of(token_id), self.viewport())
+
+
+def _without_shaped(bars: tuple[Bar, ...], tail: Tail | None) -> tuple[object, ...]:
+    """What the sampler's settings do not change as long as no other token is removed."""
+    rest = None if tail is None else (tail.label, tail.count, tail.raw, tail.note)
+    return (
+        *(
+            (
+                bar.text,
+                bar.rank,
+                bar.logit,
+                bar.raw,
+                bar.removed_by,
+                bar.note,
+                bar.is_extra,
+                bar.token_id,
+            )
+            for bar in bars
+        ),
+        rest,
+    )

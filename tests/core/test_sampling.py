@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from logit_rows import rows
 
+from logitscope.chain import Ranking
 from logitscope.distribution import Distribution
 from logitscope.randomness import uniform
 from logitscope.sampling import (
@@ -28,6 +29,7 @@ from logitscope.sampling import (
     draw,
     draw_many,
     shape,
+    shape_ranking,
 )
 
 PLAIN = SamplerSettings()
@@ -325,6 +327,33 @@ def test_long_rows_against_plain_sorting(seed: int, temperature: float, mass: fl
     kept = np.sort(shape(row, typical, []).ids)
     # A token whose distance ties in float64 with the last one's may fall on either side.
     assert len(np.setxor1d(kept, nearest[:count])) <= 1
+
+
+@settings(max_examples=60)
+@given(rows(), ANY_CHAIN, HISTORY, st.data())
+def test_some_tokens_and_all_others(
+    row: np.ndarray, chain: SamplerSettings, history: list[int], data: st.DataObject
+) -> None:
+    """Together they are the distribution by id, which shares no code with the split."""
+    shaped = shape(row, chain, history)
+    some = data.draw(st.sets(st.integers(0, len(row) - 1)))
+    wanted = np.array(sorted(some), dtype=np.int64)
+    found, rest = shaped.split(wanted)
+    np.testing.assert_allclose(found, shaped.by_id[wanted], rtol=1e-12, atol=0)
+    assert rest == pytest.approx(np.delete(shaped.by_id, wanted).sum(), rel=1e-9, abs=1e-300)
+
+
+def test_a_kept_ranking_gives_the_same_for_other_settings() -> None:
+    row = long_row()
+    ranking = Ranking(row)
+    for chain in (
+        PLAIN,
+        SamplerSettings(0.5, top_k=40, top_p=0.9),
+        SamplerSettings(1.7, min_p=0.1),
+    ):
+        kept, fresh = shape_ranking(ranking, chain, [3]), shape(row, chain, [3])
+        np.testing.assert_array_equal(kept.ids, fresh.ids)
+        np.testing.assert_array_equal(kept.probabilities, fresh.probabilities)
 
 
 def test_a_fraction_of_equal_tokens() -> None:
