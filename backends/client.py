@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from logitscope.backends.base import LoadOptions
 from logitscope.backends.inbox import Work
 from logitscope.backends.messages import (
+    Attribute,
     Channel,
     Evaluate,
     Failed,
@@ -21,10 +22,12 @@ from logitscope.backends.messages import (
     Reply,
     RowRef,
     Score,
+    Task,
     Tokenize,
     Unembed,
 )
 from logitscope.backends.supervisor import NO_MODEL, POLITE_SECONDS, Supervisor
+from logitscope.origin_types import OriginCase, OriginReport
 from logitscope.sampling import SamplerSettings
 
 STOP_GRACE = 10.0
@@ -38,8 +41,9 @@ class ModelClient:
     Every method returns at once, but `close`. Each request has a number, from 1 on, and ends in
     one closing reply: Loaded, Evaluated, Tokenized, Unembedded, Finished or Failed.
     Finished(CANCELLED) closes whatever was cancelled in time. A newer request of a channel replaces
-    the older ones: a replaced Evaluate or Unembed vanishes without a reply, a replaced Generate or
-    Score still gets its Finished or Failed and nothing else. Died closes everything that is open.
+    the older ones: a replaced Evaluate or Unembed vanishes without a reply, a replaced Generate,
+    Score or Attribute still gets its Finished or Failed and nothing else. Died closes everything
+    that is open.
 
     ``on_reply`` is called in the order of the replies from a thread of the client, never from
     two at once; a request without a process to answer it is failed from the calling thread. It
@@ -117,6 +121,23 @@ class ModelClient:
     def unembed(self, ids: Sequence[int], token_id: int) -> int:
         """Ask where the logit of a token behind ``ids`` comes from; see `Unembed`."""
         return self._ask(lambda number: Unembed(number, tuple(ids), token_id))
+
+    def attribute(
+        self,
+        case: OriginCase,
+        task: Task,
+        report: OriginReport | None = None,
+        *,
+        words: Sequence[int] = (),
+        settings: SamplerSettings | None = None,
+        threshold: float | None = None,
+    ) -> int:
+        """Ask where an answer came from; see `Attribute`."""
+        return self._ask(
+            lambda number: Attribute(
+                number, case, task, report, tuple(words), settings or SamplerSettings(), threshold
+            )
+        )
 
     def cancel(self, number: int) -> None:
         """Ask a request to stop; nothing happens if it has ended."""

@@ -112,12 +112,15 @@ class StopTexts:
         return any(text in window[-(len(piece) + len(text) - 1) :] for text in self._texts if piece)
 
 
-def choose(row: Row, settings: SamplerSettings, ids: Sequence[int]) -> Choice:
-    """Shape the row and draw from it at position ``len(ids)``."""
+def choose(
+    row: Row, settings: SamplerSettings, ids: Sequence[int], position: int | None = None
+) -> Choice:
+    """Shape the row and draw from it with the random number of a position, ``len(ids)`` if None."""
     if settings.greedy and not settings.is_active(Stage.PENALTIES):
         # What the chain gives too, without its tables: one pass over the row.
         return Choice(int(row.argmax()), 1.0, None)
-    return draw(shape(row, settings, ids), settings.seed, len(ids))
+    place = len(ids) if position is None else position
+    return draw(shape(row, settings, ids), settings.seed, place)
 
 
 class Generation:

@@ -7,9 +7,17 @@ import itertools
 import threading
 
 from logitscope.backends.flags import Flags
-from logitscope.backends.messages import Channel, Evaluate, Generate, Score, Tokenize, Unembed
+from logitscope.backends.messages import (
+    Attribute,
+    Channel,
+    Evaluate,
+    Generate,
+    Score,
+    Tokenize,
+    Unembed,
+)
 
-Work = Evaluate | Generate | Score | Tokenize | Unembed
+Work = Evaluate | Generate | Score | Tokenize | Unembed | Attribute
 
 _RANK = {
     Channel.AUXILIARY: 0,
@@ -19,7 +27,8 @@ _RANK = {
     Channel.EXPLORE: 2,
     Channel.COMPARE: 2,
     Channel.GENERATE: 2,
-    Channel.SCORE: 3,
+    Channel.ORIGIN: 3,
+    Channel.SCORE: 4,
 }
 """Lower is sooner; within a rank, first come, first served."""
 

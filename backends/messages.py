@@ -5,13 +5,14 @@ Rows of logits do not travel here but through shared memory; a reply names them 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from logitscope.backends.base import NO_PASS, ChatMessage, LoadOptions, ModelInfo, PassStats
+from logitscope.origin_types import OriginCase, OriginReport
 from logitscope.sampling import SamplerSettings
 from logitscope.steps import StepRecord
 from logitscope.unembedding import Unembedding
@@ -72,6 +73,8 @@ class Channel(StrEnum):
     SCORE = "score"
     UNEMBED = "unembed"
     """Where the logit of the token comes from that the person looks at."""
+    ORIGIN = "origin"
+    """Prompt or weights: many small passes, which give way to everything but scoring."""
     AUXILIARY = "auxiliary"
     """Tokenize, render: quick, never replaced by the others."""
 
@@ -141,7 +144,45 @@ class Unembed:
     channel: Channel = Channel.UNEMBED
 
 
-Request = Load | Evaluate | Generate | Score | Tokenize | Unembed
+class Task(StrEnum):
+    """What an Attribute is to work out."""
+
+    LABELS = "labels"
+    """Prompt or weights, for every word."""
+    SOURCES = "sources"
+    """Which spans and which of their words, for the words asked for."""
+    SWAP = "swap"
+    """What the model says with other words in the sources, for one word."""
+    LEANS = "leans"
+    """On which earlier words of the answer a word leans."""
+    FREE = "free"
+    """The answer that the model gives without the sources."""
+    THRESHOLD = "threshold"
+    """From which gain on a word depends on the prompt, for this model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """Work out where an answer came from; Attributed, FreeRun or Calibrated replies, then Finished.
+
+    Anything but scoring is served between two passes of it.
+    """
+
+    number: int
+    case: OriginCase
+    task: Task
+    report: OriginReport | None = None
+    """What is known already; None only for LABELS, FREE and THRESHOLD."""
+    words: tuple[int, ...] = ()
+    """Numbers of words in ``report``; SWAP and LEANS take the first."""
+    settings: SamplerSettings = field(default_factory=SamplerSettings)
+    """Of a FREE answer."""
+    threshold: float | None = None
+    """For LABELS, where the model's own is known."""
+    channel: Channel = Channel.ORIGIN
+
+
+Request = Load | Evaluate | Generate | Score | Tokenize | Unembed | Attribute
 
 
 # -- replies ------------------------------------------------------------------------------------
@@ -154,11 +195,12 @@ class Phase(StrEnum):
     PREFILL = "prefill"
     DECODE = "decode"
     SCORE = "score"
+    ORIGIN = "origin"
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Tokens (for LOAD: per mille) done of all."""
+    """Tokens (for LOAD: per mille; for ORIGIN: passes) done of all."""
 
     number: int
     phase: Phase
@@ -248,6 +290,30 @@ class Unembedded:
     parts: Unembedding
 
 
+@dataclass(frozen=True, slots=True)
+class Attributed:
+    """What is known of an answer's origin so far."""
+
+    number: int
+    report: OriginReport
+
+
+@dataclass(frozen=True, slots=True)
+class FreeRun:
+    """The answer without the sources, as far as it is generated."""
+
+    number: int
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """Least gain (nats) that makes a word of this model depend on the prompt."""
+
+    number: int
+    threshold: float
+
+
 class Ending(StrEnum):
     """Why a stream of replies ended."""
 
@@ -261,7 +327,7 @@ class Ending(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A Generate or Score has ended, or any request was cancelled in time.
+    """A Generate, Score or Attribute has ended, or any request was cancelled in time.
 
     ``row`` is the row behind the last token, if there is one.
     """
@@ -305,6 +371,9 @@ Reply = (
     | Scored
     | Tokenized
     | Unembedded
+    | Attributed
+    | FreeRun
+    | Calibrated
     | Finished
     | Failed
     | Died

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from logitscope.backends.flags import SLOTS, Flags
 from logitscope.backends.inbox import Work
 from logitscope.backends.messages import (
+    Attribute,
     Channel,
     Evaluated,
     Failed,
@@ -125,7 +126,7 @@ class OpenRequests:
     def wanted(self, reply: Reply) -> bool:
         """Enter a reply; whether it goes on to the window.
 
-        Of a replaced request only the end of a Generate or Score does.
+        Of a replaced request only the end of a Generate, Score or Attribute does.
         """
         with self._changed:
             entry = self._open.get(reply.number)
@@ -166,5 +167,5 @@ def _channel(entry: _Open) -> Channel | None:
 
 
 def _silent(entry: _Open) -> bool:
-    """A replaced Evaluate or Unembed vanishes; Generate and Score always end in a reply."""
-    return entry.replaced and not isinstance(entry.request, (Generate, Score))
+    """A replaced Evaluate or Unembed vanishes; a stream of replies always has an end."""
+    return entry.replaced and not isinstance(entry.request, (Generate, Score, Attribute))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from logitscope.backends.attributing import attribute
 from logitscope.backends.base import (
     NO_PASS,
     Backend,
@@ -24,6 +25,7 @@ from logitscope.backends.flags import Flags
 from logitscope.backends.generation import Generation
 from logitscope.backends.inbox import Inbox, Work
 from logitscope.backends.messages import (
+    Attribute,
     Channel,
     Ending,
     Evaluate,
@@ -116,6 +118,8 @@ class Server:
                 self._outbox.send(Tokenized(work.number, tuple(ids)))
             case Unembed():
                 self._unembed(work)
+            case Attribute():
+                self._attribute(work)
 
     def _evaluate(self, work: Evaluate) -> None:
         started = time.perf_counter()
@@ -155,11 +159,6 @@ class Server:
             row, self._last_cost = self._row(ids, watch if len(ids) == len(work.ids) else quiet)
             return row
 
-        def between() -> None:
-            watch.check()
-            while (urgent := self._inbox.take_before(Channel.GENERATE)) is not None:
-                self.serve(urgent)
-
         generation = Generation(
             work,
             self._backend.vocabulary,
@@ -167,7 +166,27 @@ class Server:
             self._ring,
             self._outbox.send,
         )
+        between = self._between(Channel.GENERATE, watch)
         self._outbox.send(generation.run(next_row, between, lambda: self._last_cost))
+
+    def _between(self, channel: Channel, watch: Watch) -> Callable[[], None]:
+        """What a long request does between two passes: give way, and see whether to stop."""
+
+        def between() -> None:
+            watch.check()
+            while (urgent := self._inbox.take_before(channel)) is not None:
+                self.serve(urgent)
+
+        return between
+
+    def _attribute(self, work: Attribute) -> None:
+        watch = self._watch(work.number, Phase.ORIGIN)
+        between = self._between(Channel.ORIGIN, watch)
+        between()
+        for reply in attribute(work, self._backend, watch, between):
+            self._outbox.send(reply)
+            between()
+        self._outbox.send(Finished(work.number, Ending.DONE))
 
     def _score(self, work: Score) -> None:
         """Score until the end, or until something more urgent comes; then the rest waits."""

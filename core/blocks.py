@@ -69,11 +69,12 @@ def shifted(
     begins = {first for first, _ in ranges}
     kept: list[Range] = []
     for first, last in ranges:
+        low, high = first, last
         is_seam = old_stop == start == last and last in begins
         if first > start or (first == start == old_stop):
-            first = first + grown if first >= old_stop else new_stop
+            low = first + grown if first >= old_stop else new_stop
         if last > start or is_seam:
-            last = last + grown if last >= old_stop else start
-        if first < last:
-            kept.append((first, last))
+            high = last + grown if last >= old_stop else start
+        if low < high:
+            kept.append((low, high))
     return tuple(kept)

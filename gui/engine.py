@@ -22,7 +22,9 @@ from logitscope.backends.messages import (
     Reply,
     RowRef,
     Stepped,
+    Task,
 )
+from logitscope.origin_types import OriginCase, OriginReport
 from logitscope.sampling import SamplerSettings
 
 
@@ -98,6 +100,20 @@ class Engine(QObject):
 
     def unembed(self, ids: tuple[int, ...], token_id: int) -> int:
         return self._client.unembed(ids, token_id)
+
+    def attribute(
+        self,
+        case: OriginCase,
+        task: Task,
+        report: OriginReport | None = None,
+        *,
+        words: tuple[int, ...] = (),
+        settings: SamplerSettings | None = None,
+        threshold: float | None = None,
+    ) -> int:
+        return self._client.attribute(
+            case, task, report, words=words, settings=settings, threshold=threshold
+        )
 
     def cancel(self, number: int) -> None:
         self._client.cancel(number)

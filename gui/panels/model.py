@@ -190,6 +190,7 @@ class ModelBar(QWidget):
             Phase.PREFILL: self.tr("Prefill {done} / {total}"),
             Phase.DECODE: self.tr("Decoding {done} / {total}"),
             Phase.SCORE: self.tr("Scoring {done} / {total}"),
+            Phase.ORIGIN: self.tr("Origin {done} / {total}"),
         }[activity.phase]
         return words.format(done=f"{activity.done:,}", total=f"{activity.total:,}")
 

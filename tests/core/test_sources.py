@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -57,8 +58,7 @@ def test_ranges_stay_on_what_they_were_on(
 def cut_texts(draw: st.DrawFn) -> tuple[str, tuple[tuple[int, int], ...]]:
     text = draw(st.text("abc", max_size=12))
     cuts = sorted(draw(st.sets(st.integers(0, len(text)), max_size=6)))
-    pairs = zip(cuts[:-1], cuts[1:], strict=True)
-    return text, tuple(pair for pair in pairs if draw(st.booleans()))
+    return text, tuple(pair for pair in pairwise(cuts) if draw(st.booleans()))
 
 
 @given(cut_texts(), st.text("abc", max_size=12))

@@ -1,0 +1,163 @@
+"""Where an answer came from, asked over the pipe: replies, giving way, newest wins, cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from logitscope.backends.base import LoadOptions
+from logitscope.backends.fake import load
+from logitscope.backends.messages import (
+    Attributed,
+    Channel,
+    Ending,
+    Evaluated,
+    Failed,
+    Finished,
+    FreeRun,
+    Phase,
+    Progress,
+    Scored,
+    Stepped,
+    Task,
+)
+from logitscope.origin_contexts import less
+from logitscope.origin_types import Condition, Label, OriginCase, OriginReport
+from logitscope.sampling import SamplerSettings
+from logitscope.surprisal import summarise
+
+GREEDY = SamplerSettings(temperature=0)
+SLOW = "fake:vocab=1000,seed=5,prefill_ms_per_token=1,decode_ms=1,context=100000"
+CASE = OriginCase((1, *range(300, 340)), ((3, 9), (9, 20)), tuple(range(400, 406)))
+LONG = OriginCase((1, *range(300, 420)), ((3, 60), (60, 100)), tuple(range(400, 440)))
+
+
+@pytest.fixture(scope="module")
+def slow(new_asker: Callable[[], Any]) -> Iterator[Any]:
+    """A client whose model needs 1 ms a token, so that requests meet each other."""
+    asker = new_asker()
+    asker.loaded(SLOW)
+    yield asker
+    asker.close()
+
+
+def reports(asker: Any, number: int) -> list[OriginReport]:
+    return [r.report for r in asker.replies.of(number) if isinstance(r, Attributed)]
+
+
+def labelled(asker: Any, case: OriginCase = CASE) -> OriginReport:
+    number = asker.attribute(case, Task.LABELS)
+    assert asker.answer(number) == Finished(number, Ending.DONE)
+    (report,) = reports(asker, number)
+    return report
+
+
+def test_labels_are_sums_of_the_model_s_own_numbers(slow: Any) -> None:
+    """The fake is a pure function of the ids, so a second one gives the expected values."""
+    model = load(SLOW, LoadOptions())  # type: ignore[arg-type]
+    report = labelled(slow)
+    assert report.case == CASE
+    assert report.words[0].tokens[0] == 0
+    for condition, prompt in (
+        (Condition.WITH, list(CASE.prompt_ids)),
+        (Condition.DROP, list(less(CASE.prompt_ids, CASE.sources))),
+    ):
+        logs = []
+        for index, token_id in enumerate(CASE.answer_ids):
+            row = model.next_logits([*prompt, *CASE.answer_ids[:index]])
+            logs.append(summarise(row, token_id).log_probability)
+        for word in report.words:
+            wanted = sum(logs[slice(*word.tokens)])
+            assert word.log_probability[condition] == pytest.approx(wanted, abs=1e-4)
+
+
+def test_sources_go_on_from_labels_and_come_in_parts(slow: Any) -> None:
+    report = labelled(slow)
+    number = slow.attribute(CASE, Task.SOURCES, report, words=[0])
+    assert slow.answer(number).ending is Ending.DONE
+    found = reports(slow, number)
+    assert len(found) >= 1
+    assert found[-1].words[0].sources is not None
+    assert [each.span for each in found[-1].words[0].sources] == [0, 1]
+    phases = {r.phase for r in slow.replies.all if isinstance(r, Progress) and r.number == number}
+    assert phases == {Phase.ORIGIN}
+
+
+def test_the_free_answer_is_what_the_model_says_to_the_rest(slow: Any) -> None:
+    number = slow.attribute(CASE, Task.FREE, settings=GREEDY)
+    slow.answer(number)
+    ids = [r.ids for r in slow.replies.of(number) if isinstance(r, FreeRun)]
+    assert [len(each) for each in ids] == [1, 2, 3, 4, 5, 6]
+    other = slow.generate(less(CASE.prompt_ids, CASE.sources), GREEDY, 6, ignore_end=True)
+    slow.answer(other)
+    said = [r.step.token_id for r in slow.replies.of(other) if isinstance(r, Stepped)]
+    assert list(ids[-1]) == said
+
+
+def test_a_generation_does_not_wait_for_it(slow: Any) -> None:
+    number = slow.attribute(LONG, Task.SOURCES, labelled(slow, LONG), words=range(5))
+    slow.replies.until(lambda r: isinstance(r, Progress) and r.number == number)
+    generate = slow.generate([1, 70], GREEDY, 5, ignore_end=True)
+    assert slow.answer(generate).ending is Ending.LENGTH
+    assert isinstance(slow.answer(slow.evaluate([1], channel=Channel.INSPECT)), Evaluated)
+    assert not any(isinstance(r, Finished) for r in slow.replies.of(number))
+    quiet = slow.answer(number)
+    assert quiet == Finished(number, Ending.DONE)
+    again = slow.attribute(LONG, Task.SOURCES, labelled(slow, LONG), words=range(5))
+    slow.answer(again)
+    assert reports(slow, again)[-1] == reports(slow, number)[-1]
+
+
+def test_scoring_waits_for_it(slow: Any) -> None:
+    score = slow.score([1] * 400, 1, 400)
+    slow.replies.until(lambda r: isinstance(r, Scored) and r.number == score)
+    number = slow.attribute(CASE, Task.LABELS)
+    assert slow.answer(number) == Finished(number, Ending.DONE)
+    assert Finished(score, Ending.DONE) not in slow.replies.all
+    assert slow.answer(score) == Finished(score, Ending.DONE)
+
+
+def test_the_newest_wins_and_the_old_one_is_closed(slow: Any) -> None:
+    old = slow.attribute(LONG, Task.LABELS)
+    slow.replies.until(lambda r: isinstance(r, Progress) and r.number == old)
+    new = slow.attribute(CASE, Task.LABELS)
+    assert slow.answer(old) == Finished(old, Ending.CANCELLED)
+    assert slow.answer(new) == Finished(new, Ending.DONE)
+    assert reports(slow, old) == []
+
+
+def test_it_stops_when_cancelled_and_the_model_lives_on(slow: Any) -> None:
+    report = labelled(slow, LONG)
+    number = slow.attribute(LONG, Task.SOURCES, report, words=range(len(report.words)))
+    slow.replies.until(lambda r: isinstance(r, Progress) and r.number == number)
+    slow.cancel(number)
+    assert slow.answer(number) == Finished(number, Ending.CANCELLED)
+    slow.evaluated()
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        (OriginCase((1, 2, 3), (), (5,)), "No part"),
+        (OriginCase((1, 2, 3), ((0, 3),), (5,)), "All of the prompt"),
+    ],
+)
+def test_a_case_without_anything_to_compare_is_refused(
+    slow: Any, case: OriginCase, words: str
+) -> None:
+    reply = slow.answer(slow.attribute(case, Task.LABELS))
+    assert isinstance(reply, Failed)
+    assert reply.expected
+    assert reply.sentence.startswith(words)
+    slow.evaluated()
+
+
+def test_an_empty_answer_has_no_words(slow: Any) -> None:
+    assert labelled(slow, OriginCase(CASE.prompt_ids, CASE.sources, ())).words == ()
+
+
+def test_labels_name_only_what_was_worked_out(slow: Any) -> None:
+    known = {Label.PROMPT, Label.WEIGHTS, Label.UNCERTAIN}
+    assert {word.label for word in labelled(slow).words} <= known
