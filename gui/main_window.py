@@ -15,11 +15,13 @@ from PySide6.QtWidgets import (
 
 from logitscope.gui import commands, docking, theme
 from logitscope.gui.actions import ActionSet
+from logitscope.gui.dropping import Drops, Ways
 from logitscope.gui.files import SessionFiles
 from logitscope.gui.message import Message, Severity
 from logitscope.gui.notify import Messages
 from logitscope.gui.opening import Opener
 from logitscope.gui.panel_table import PANELS, Place
+from logitscope.gui.panels.loss import LossPanel
 from logitscope.gui.panels.model import ModelBar
 from logitscope.gui.panels.text import TextPanel
 from logitscope.gui.session import Session
@@ -130,7 +132,9 @@ class MainWindow(QMainWindow):
         self.session.settings_changed.connect(self._note_temperature)
         self.session.model_changed.connect(self._name_window)
         self.files.keeper.changed.connect(self._name_window)
-        self.drop_overlay.dropped.connect(self.opener.open_dropped)
+        ways = Ways(self.opener.open, self.files.open_path, self.open_text)
+        self.drops = Drops(ways, self.messages, self)
+        self.drop_overlay.dropped.connect(self.drops.open)
 
     # -- following --------------------------------------------------------------------------
 
@@ -174,6 +178,13 @@ class MainWindow(QMainWindow):
 
     def ask_for_options(self) -> None:
         self.opener.ask_for_options()
+
+    def open_text(self, path: str) -> None:
+        """Score the text of a file, in the panel for that."""
+        panel = self.panels["loss"]
+        if isinstance(panel, LossPanel):
+            self.focus_panel("loss")
+            panel.opener.open(path)
 
     def new_session(self) -> None:
         self.files.new()

@@ -57,16 +57,6 @@ class Opener(QObject):
             return
         self._session.open_model(path, backend, options or self._settings.load_options())
 
-    def open_dropped(self, paths: list[str]) -> None:
-        """Open the first of the paths; a window holds one model."""
-        if not paths:
-            return
-        if len(paths) > 1:
-            name = Path(paths[0]).name
-            words = self.tr("A window holds one model: of what was dropped, “{name}” was opened.")
-            self._messages.say(words.format(name=name))
-        self.open(paths[0])
-
     def open_entry(self, entry: LibraryEntry) -> None:
         """Open a model of the library; the packaged one is put together first."""
         if entry.ready:

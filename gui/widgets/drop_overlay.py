@@ -12,7 +12,7 @@ from logitscope.gui import colors, theme
 
 MARGIN = 16
 TAKES_TEXTS = "takesTexts"
-"""Property of a widget on which a text file can be dropped; everything else opens a model."""
+"""Property of a widget on which a text file can be dropped; it opens the file itself."""
 NO_TEXTS = (".gguf", ".safetensors", ".bin", ".pt", ".pth", ".logitscope.json")
 """Ends of the names of models and sessions."""
 
@@ -86,7 +86,7 @@ class DropOverlay(QWidget):
         font.setWeight(font.Weight.DemiBold)
         painter.setFont(font)
         painter.setPen(palette.text)
-        words = self.tr("Drop a GGUF file or a model folder to open it")
+        words = self.tr("Drop a GGUF file, a model folder, a session, or a text to score")
         painter.drawText(area, Qt.AlignmentFlag.AlignCenter, words)
 
 

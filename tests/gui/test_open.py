@@ -9,17 +9,20 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
-from PySide6.QtWidgets import QDialogButtonBox, QMenu
+from PySide6.QtWidgets import QApplication, QDialogButtonBox, QMenu
 from pytestqt.qtbot import QtBot
 
 from logitscope.backends.base import LoadOptions
+from logitscope.document import Block, State
 from logitscope.gui.app import with_defaults
 from logitscope.gui.dialogs.library import LibraryDialog
 from logitscope.gui.dialogs.messages import BugDialog
 from logitscope.gui.dialogs.open_model import OpenModelDialog
 from logitscope.gui.main_window import MainWindow
 from logitscope.gui.message import Message, Severity
+from logitscope.gui.panels.loss import LossPanel
 from logitscope.gui.settings import OPEN_LAST
+from logitscope.session_file import SavedSession, save
 
 Load = Callable[..., MainWindow]
 Read = Callable[[MainWindow, str], None]
@@ -83,9 +86,9 @@ def test_what_is_no_model_gets_one_sentence_and_the_model_stays(
 ) -> None:
     read(loaded, "The sky is")
     model, ids = loaded.session.model, loaded.session.ids
-    notes = tmp_path / "notes.txt"
-    notes.write_text("no model")
-    for path in (notes, a_folder(tmp_path / "empty"), tmp_path / "is not there.gguf"):
+    part = tmp_path / "pytorch_model.bin"
+    part.write_text("no model")
+    for path in (part, a_folder(tmp_path / "empty"), tmp_path / "is not there.gguf"):
         drop(loaded, files(path))
         sentence = shown(loaded).sentence
         assert path.name in sentence
@@ -93,6 +96,69 @@ def test_what_is_no_model_gets_one_sentence_and_the_model_stays(
         assert "\n" not in sentence
         assert loaded.session.model is model
         assert loaded.session.ids == ids
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "读我 🧠.MD", "main.rs", "two words.py"])
+def test_a_text_dropped_anywhere_is_scored_in_the_loss_panel(
+    qtbot: QtBot, loaded: MainWindow, tmp_path: Path, name: str
+) -> None:
+    panel = loaded.panels["loss"]
+    assert isinstance(panel, LossPanel)
+    loaded.docks["loss"].close()
+    model = loaded.session.model
+    path = tmp_path / name
+    path.write_text("The sky is blue.\n", encoding="utf-8")
+    assert drag_over(loaded, files(path)).isAccepted()
+    drop(loaded, files(path))
+    qtbot.waitUntil(lambda: panel.opened_text.text == "The sky is blue.\n")
+    assert panel.shows_opened
+    assert panel.isVisible()
+    assert loaded.session.model is model
+    assert loaded.session.loading_path is None
+
+
+def test_records_dropped_on_the_window_are_read_by_their_field(
+    qtbot: QtBot, loaded: MainWindow, tmp_path: Path
+) -> None:
+    panel = loaded.panels["loss"]
+    assert isinstance(panel, LossPanel)
+    path = tmp_path / "records.jsonl"
+    path.write_text('{"text": "one"}\n{"text": "two"}\n', encoding="utf-8")
+    drop(loaded, files(path))
+    qtbot.waitUntil(lambda: panel.opened_text.text == "one\n\ntwo")
+
+
+def test_a_file_that_may_be_either_is_asked_about_without_holding_up(
+    qtbot: QtBot, loaded: MainWindow, tmp_path: Path
+) -> None:
+    panel = loaded.panels["loss"]
+    assert isinstance(panel, LossPanel)
+    path = tmp_path / "config.json"
+    path.write_text('{"model_type": "llama"}', encoding="utf-8")
+    drop(loaded, files(path))
+    asked = shown(loaded)
+    assert "config.json" in asked.sentence
+    assert [action.title for action in asked.actions] == ["As text", "As model"]
+    assert QApplication.activeModalWidget() is None
+    assert not panel.shows_opened
+    asked.actions[0].call()
+    qtbot.waitUntil(lambda: panel.opened_text.text == '{"model_type": "llama"}')
+    asked.actions[1].call()
+    assert "open the folder" in shown(loaded).sentence
+
+
+def test_a_dropped_model_is_told_by_its_first_bytes(window: MainWindow, tmp_path: Path) -> None:
+    path = tmp_path / "sha256-0b1c"
+    path.write_bytes(b"GGUF" + bytes(60))
+    drop(window, files(path))
+    assert window.session.loading_path == str(path)
+
+
+def test_a_dropped_session_is_opened(window: MainWindow, tmp_path: Path) -> None:
+    path = tmp_path / "mine.logitscope.json"
+    save(path, SavedSession(State(blocks=(Block("The sea"),)), None))
+    drop(window, files(path))
+    assert window.session.state.text == "The sea"
 
 
 def test_of_two_drops_at_once_the_newest_wins(
