@@ -128,9 +128,9 @@ def origin_known(_start: Moment, now: Moment) -> bool:
     return now.origin is not None and sum(now.origin.words.values()) > 0
 
 
-def backend(_start: Moment, now: Moment, *, name: str) -> bool:
+def backend(_start: Moment, now: Moment, *, is_run_by: str) -> bool:
     """The model is run by this backend."""
-    return now.model is not None and now.model.backend == name
+    return now.model is not None and now.model.backend == is_run_by
 
 
 def _new_steps(start: Moment, now: Moment) -> tuple[StepRecord, ...]:
