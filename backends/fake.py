@@ -35,7 +35,7 @@ from logitscope.backends.base import (
 from logitscope.backends.fake_accidents import Accidents, render_template
 from logitscope.backends.fake_settings import FakeSettings
 from logitscope.backends.fake_vocabulary import ByteTokenizer, build_vocabulary
-from logitscope.backends.plain_variants import Range, score_each, without
+from logitscope.backends.plain_variants import Range, score_each, score_each_cut
 from logitscope.vocabulary import TokenKind, Vocabulary
 
 _PREFILL_CHUNK = 32
@@ -149,8 +149,7 @@ class FakeBackend:
         watch: Watch = UNWATCHED,
     ) -> Iterator[VariantRows]:
         """See ``base.Backend``."""
-        contexts = [without(context, cut) for cut in cuts]
-        return score_each(self, contexts, continuation, watch)
+        return score_each_cut(self, context, cuts, continuation, watch)
 
     def close(self) -> None:
         self._cached = []

@@ -44,7 +44,7 @@ from logitscope.backends.hf_sequence import CachedSequence
 from logitscope.backends.hf_unembedding import OutputHead
 from logitscope.backends.hf_vocabulary import SpecialIds, encode, read_vocabulary
 from logitscope.backends.llamacpp_plan import physical_cores
-from logitscope.backends.plain_variants import Range, score_each, without
+from logitscope.backends.plain_variants import Range, score_each, score_each_cut
 from logitscope.unembedding import Unembedding
 from logitscope.vocabulary import Vocabulary
 
@@ -195,8 +195,7 @@ class HfBackend:
         watch: Watch = UNWATCHED,
     ) -> Iterator[VariantRows]:
         """See ``base.Backend``."""
-        contexts = [without(context, cut) for cut in cuts]
-        return score_each(self, contexts, continuation, watch)
+        return score_each_cut(self, context, cuts, continuation, watch)
 
     def unembed(self, ids: Sequence[int], token_id: int, watch: Watch = UNWATCHED) -> Unembedding:
         """See ``base.WithHiddenState``."""

@@ -29,12 +29,19 @@ from logitscope.backends.base import (
 )
 from logitscope.backends.chat_template import render
 from logitscope.backends.gguf_header import GgufHeader, read_header
+from logitscope.backends.llamacpp_branches import Branches
 from logitscope.backends.llamacpp_cache import KvCache
 from logitscope.backends.llamacpp_lib import library
 from logitscope.backends.llamacpp_load import Native, open_native
 from logitscope.backends.llamacpp_plan import Plan, make_plan
 from logitscope.backends.llamacpp_vocabulary import read_vocabulary, tokenize
-from logitscope.backends.plain_variants import Range, score_each, without
+from logitscope.backends.plain_variants import (
+    Range,
+    check_cuts,
+    check_variants,
+    score_each,
+    score_each_cut,
+)
 from logitscope.vocabulary import Vocabulary
 
 
@@ -70,6 +77,7 @@ class LlamaCppBackend:
         self._cache = KvCache(
             native.context, capacity=plan.context, batch=plan.batch, sequences=native.sequences
         )
+        self._branches = Branches(header.path, plan, native, self._info.n_vocab)
         self._last_pass = PassStats(0, 0, 0.0)
 
     @property
@@ -154,7 +162,12 @@ class LlamaCppBackend:
         continuation: Sequence[int],
         watch: Watch = UNWATCHED,
     ) -> Iterator[VariantRows]:
-        """See ``base.Backend``."""
+        """See ``base.Backend``. Equal prefixes are evaluated once, in a context of their own."""
+        check_variants(self._info, contexts, continuation)
+        if not contexts or not continuation:
+            return iter(())
+        if self._can_branch(max(map(len, contexts)) + len(continuation)):
+            return self._branches.exact(contexts, continuation, watch)
         return score_each(self, contexts, continuation, watch)
 
     def score_cuts(
@@ -165,14 +178,22 @@ class LlamaCppBackend:
         watch: Watch = UNWATCHED,
     ) -> Iterator[VariantRows]:
         """See ``base.Backend``."""
-        contexts = [without(context, cut) for cut in cuts]
-        return score_each(self, contexts, continuation, watch)
+        check_cuts(self._info, context, cuts, continuation)
+        if not cuts or not continuation:
+            return iter(())
+        if self._can_branch(len(context) + len(continuation)):
+            return self._branches.cut(context, cuts, continuation, watch)
+        return score_each_cut(self, context, cuts, continuation, watch)
 
     def close(self) -> None:
         """See ``base.Backend``."""
         if self._native is not None:
             native, self._native = self._native, None
+            self._branches.close()
             native.free()
+
+    def _can_branch(self, longest: int) -> bool:
+        return self._info.capabilities.cut_cache and self._branches.have_room(longest)
 
     def _opened(self) -> Native:
         if self._native is None:
@@ -226,7 +247,11 @@ def _describe(header: GgufHeader, plan: Plan, native: Native, has_template: bool
         has_chat_template=has_template,
         tied_embeddings=header.tied_embeddings,
         header_hash=header.header_sha256,
-        capabilities=Capabilities(prefix_reuse=native.sequences > 1, offload=bool(native.device)),
+        capabilities=Capabilities(
+            prefix_reuse=native.sequences > 1,
+            offload=bool(native.device),
+            cut_cache=native.sequences > 1,
+        ),
         notes=plan.notes,
     )
 

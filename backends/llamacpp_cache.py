@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from logitscope.backends.base import UNWATCHED, BackendError, Cancelled, Watch
-from logitscope.backends.llamacpp_lib import LOG, library, native_flag_test, never
+from logitscope.backends.base import Watch
+from logitscope.backends.llamacpp_decode import DECODED, NO_SLOT, Decoder, refuse
+from logitscope.backends.llamacpp_lib import library
 
 Ids = NDArray[np.int32]
 
@@ -25,10 +26,6 @@ WORTH_KEEPING = 16
 """Tokens: less is evaluated again as quickly as a fork is made."""
 FORGOTTEN_AFTER = 256
 """Passes: what nobody went back to for so long only costs attention over its cells."""
-POLLED_BATCH = 32
-"""Tokens from which on a stop that only Python knows of is asked for inside a decode."""
-
-_DECODED, _NO_SLOT, _ABORTED = 0, 1, 2
 
 
 @dataclass(slots=True, eq=False)
@@ -58,28 +55,31 @@ class Batch:
     position: Ids = field(init=False)
     sequence: Ids = field(init=False)
     output: NDArray[np.int8] = field(init=False)
+    owners: Ids = field(init=False)
+    """How many sequences each token belongs to."""
+    owner: NDArray[np.uintp] = field(init=False)
+    """Address of the first of them; without a change, that of the token's entry in ``sequence``."""
     struct: Any = field(init=False)
-    _alive: tuple[Any, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         self.token, self.position, self.sequence = (
             np.zeros(self.size, dtype=np.int32) for _ in range(3)
         )
         self.output = np.zeros(self.size, dtype=np.int8)
-        one_sequence = np.ones(self.size, dtype=np.int32)
+        self.owners = np.ones(self.size, dtype=np.int32)
         first = self.sequence.ctypes.data
-        pointers = (ctypes.c_void_p * self.size)(*range(first, first + 4 * self.size, 4))
-        self._alive = (one_sequence, pointers)
+        self.owner = np.arange(first, first + 4 * self.size, 4, dtype=np.uintp)
         self.struct = library().llama_batch()
         for name, array in (
             ("token", self.token),
             ("pos", self.position),
-            ("n_seq_id", one_sequence),
+            ("n_seq_id", self.owners),
             ("logits", self.output),
         ):
             kind = ctypes.POINTER(ctypes.c_int8 if name == "logits" else ctypes.c_int32)
             setattr(self.struct, name, array.ctypes.data_as(kind))
-        self.struct.seq_id = ctypes.cast(pointers, ctypes.POINTER(ctypes.POINTER(ctypes.c_int32)))
+        lists = ctypes.POINTER(ctypes.POINTER(ctypes.c_int32))
+        self.struct.seq_id = self.owner.ctypes.data_as(lists)
 
     def fill(self, ids: Ids, first_position: int, sequence: int, outputs: int) -> None:
         """Put tokens in; the last ``outputs`` of them give rows of logits."""
@@ -98,15 +98,13 @@ class KvCache:
     def __init__(self, context: Any, *, capacity: int, batch: int, sequences: int) -> None:
         """``capacity`` tokens at most in one sequence; ``batch`` tokens at most a decode."""
         self._lib = library()
-        self._context = context
+        self._decoder = Decoder(context)
         self._memory = self._lib.llama_get_memory(context)
         self._sequences = [
             Sequence(number, np.zeros(capacity, dtype=np.int32)) for number in range(sequences)
         ]
         self._batch = Batch(batch)
         self._passes = 0
-        self._armed: object = None
-        self._callback: Any = None
 
     def seat(self, ids: Ids, limit: int) -> Sequence:
         """A sequence that holds the longest cached prefix of ``ids[:limit]`` and nothing else."""
@@ -130,11 +128,10 @@ class KvCache:
         """
         watch.check()
         self._batch.fill(ids, sequence.length, sequence.number, outputs)
-        self._arm(watch, len(ids))
-        status = self._lib.llama_decode(self._context, self._batch.struct)
-        while status == _NO_SLOT and self._make_room(sequence):
-            status = self._lib.llama_decode(self._context, self._batch.struct)
-        if status != _DECODED:
+        status = self._decoder.decode(self._batch.struct, watch)
+        while status == NO_SLOT and self._make_room(sequence):
+            status = self._decoder.decode(self._batch.struct, watch)
+        if status != DECODED:
             self._undo(sequence, status, watch)
         end = sequence.length + len(ids)
         sequence.ids[sequence.length : end] = ids
@@ -214,36 +211,4 @@ class KvCache:
     def _undo(self, sequence: Sequence, status: int, watch: Watch) -> None:
         """Take out what a failed decode may have written, and raise."""
         self._cut(sequence, sequence.length)
-        if status == _ABORTED:
-            # What llama.cpp says about a stop must not pass for the reason of a later failure.
-            LOG.clear()
-            watch.check()
-            raise Cancelled
-        reason = LOG.reason() or f"llama_decode returned {status}"
-        raise BackendError(
-            f"The model could not evaluate the text ({reason}): load it again, with a shorter"
-            " context if memory is short.",
-            "\n".join(LOG.lines()[-20:]),
-        )
-
-    def _arm(self, watch: Watch, tokens: int) -> None:
-        """Let llama.cpp ask between the nodes of its graph whether to stop (CPU only).
-
-        Without a flag in memory it has to ask Python, which only pays in a prefill.
-        """
-        native = native_flag_test() if watch.flag_address else None
-        asks_python = watch.is_cancelled is not UNWATCHED.is_cancelled and tokens >= POLLED_BATCH
-        armed: object = None
-        if native is not None:
-            armed = watch.flag_address
-        elif asks_python:
-            armed = watch
-        if armed == self._armed:
-            return
-        callback, argument = never(), 0
-        if native is not None:
-            callback, argument = native, watch.flag_address
-        elif asks_python:
-            callback = self._lib.ggml_abort_callback(lambda _: watch.is_cancelled())
-        self._lib.llama_set_abort_callback(self._context, callback, ctypes.c_void_p(argument))
-        self._armed, self._callback = armed, callback
+        refuse(status, watch)

@@ -27,6 +27,7 @@ class Native:
     vocab: Any
     sequences: int
     """1 where the model's memory cannot be cut back (recurrent state)."""
+    cache_type: str
     device: str
     """Name of the GPU, or ""."""
     kv_bytes: float
@@ -48,7 +49,7 @@ def open_native(path: Path, plan: Plan, cache_type: str, watch: Watch) -> Native
     try:
         _require_decoder(path, model)
         sequences = SEQUENCES if _can_be_cut(model) else 1
-        context = _open_context(path, model, plan, cache_type, sequences)
+        context = open_context(path, model, plan, cache_type, sequences)
     except BaseException:
         lib.llama_model_free(model)
         raise
@@ -60,6 +61,7 @@ def open_native(path: Path, plan: Plan, cache_type: str, watch: Watch) -> Native
         context=context,
         vocab=lib.llama_model_get_vocab(model),
         sequences=sequences,
+        cache_type=cache_type,
         device=", ".join(devices) if plan.gpu_layers else "",
         kv_bytes=sum(buffers) * 2**20,
         kv_rounding=0.01 * 2**20 * len(buffers),
@@ -92,7 +94,8 @@ def _open_model(path: Path, plan: Plan, watch: Watch) -> Any:
     return model
 
 
-def _open_context(path: Path, model: Any, plan: Plan, cache_type: str, sequences: int) -> Any:
+def open_context(path: Path, model: Any, plan: Plan, cache_type: str, sequences: int) -> Any:
+    """A context of its own on the model's weights. Raises ModelFileError, NotEnoughMemory."""
     lib = library()
     parameters = lib.llama_context_default_params()
     parameters.n_ctx = plan.context

@@ -42,12 +42,37 @@ def check_variants(
         )
 
 
+def check_cuts(
+    info: ModelInfo,
+    context: Sequence[int],
+    cuts: Sequence[Sequence[Range]],
+    continuation: Sequence[int],
+) -> None:
+    """Raise what ``Backend.score_cuts`` raises for what it cannot score."""
+    check_variants(info, [context], continuation)
+    if not all(without(context, cut) for cut in cuts):
+        raise ValueError("a cut leaves no ids: there is no row behind a context without ids")
+
+
 def score_each(
     backend: Backend, contexts: Sequence[Sequence[int]], continuation: Sequence[int], watch: Watch
 ) -> Iterator[VariantRows]:
     """See ``Backend.score_variants``; every context is read with ``Backend.score``."""
     check_variants(backend.info, contexts, continuation)
     return _score_each(backend, contexts, continuation, watch) if continuation else iter(())
+
+
+def score_each_cut(
+    backend: Backend,
+    context: Sequence[int],
+    cuts: Sequence[Sequence[Range]],
+    continuation: Sequence[int],
+    watch: Watch,
+) -> Iterator[VariantRows]:
+    """See ``Backend.score_cuts``; exact."""
+    check_cuts(backend.info, context, cuts, continuation)
+    contexts = [without(context, cut) for cut in cuts]
+    return backend.score_variants(contexts, continuation, watch)
 
 
 def _score_each(
