@@ -45,7 +45,7 @@ def has_sources(blocks: Blocks) -> bool:
 
 def places_in(blocks: Blocks, start: int, stop: int) -> tuple[Place, ...]:
     """A range of the joined text, block by block; a cursor lies in the first block it touches."""
-    found = []
+    found: list[Place] = []
     for index, last in enumerate(accumulate(len(block.text) for block in blocks)):
         first = last - len(blocks[index].text)
         low, high = max(start, first), min(stop, last)

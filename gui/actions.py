@@ -17,6 +17,7 @@ from logitscope.gui.engine import Activity
 from logitscope.gui.session import Session
 from logitscope.gui.settings import Settings
 from logitscope.gui.words import mark, translated
+from logitscope.sources import Place
 
 CONTEXT = "Commands"
 
@@ -40,6 +41,7 @@ class Shell(Protocol):
     """The last temperature above 0, to which leaving greedy returns."""
 
     def run(self) -> None: ...
+    def prompt_places(self) -> tuple[Place, ...]: ...
     def ask_for_file(self) -> None: ...
     def ask_for_folder(self) -> None: ...
     def ask_for_options(self) -> None: ...
@@ -181,6 +183,7 @@ class ActionSet(QObject):
             session.model_changed,
             session.path_changed,
             session.prompt_changed,
+            session.sources_changed,
             session.run_changed,
             session.selection_changed,
             session.row_changed,

@@ -14,6 +14,7 @@ from logitscope.gui.actions import CONTEXT, Command, Menu, Shell
 from logitscope.gui.panel_table import PANELS, PanelSpec
 from logitscope.gui.session import Session
 from logitscope.gui.settings import THEME, ZOOM
+from logitscope.gui.source_commands import SOURCE_COMMANDS
 from logitscope.gui.words import mark
 from logitscope.navigation import Landmark
 
@@ -183,6 +184,7 @@ _EDIT = (
             _text("Make the change again."), "redo", can_redo),
     Command("copy_text", _text("Copy whole text"), Menu.EDIT, ("Ctrl+Shift+C",), copy_text,
             _text("Copy prompt and generated text."), "copy", starts_group=True, repeats=False),
+    *SOURCE_COMMANDS,
     Command("exact_prompt", _text("What the model received…"), Menu.EDIT, ("Ctrl+E",),
             lambda shell: shell.show_exact_prompt(),
             _text("The exact text with its special tokens, and the ids."), "text", has_ids,

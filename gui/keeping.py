@@ -54,7 +54,12 @@ class Keeper(QObject):
         self.path: Path | None = None
         self._timer = QTimer(self, interval=AUTOSAVE_MS, singleShot=True)
         self._timer.timeout.connect(self.autosave)
-        for signal in (session.prompt_changed, session.path_changed, session.settings_changed):
+        for signal in (
+            session.prompt_changed,
+            session.sources_changed,
+            session.path_changed,
+            session.settings_changed,
+        ):
             signal.connect(self._note_change)
 
     @property

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from logitscope import sources
 from logitscope.gui import commands, docking, theme
 from logitscope.gui.actions import ActionSet
 from logitscope.gui.dropping import Drops, Ways
@@ -26,6 +27,7 @@ from logitscope.gui.panels.model import ModelBar
 from logitscope.gui.panels.text import TextPanel
 from logitscope.gui.session import Session
 from logitscope.gui.settings import THEME, ZOOM, Settings
+from logitscope.gui.source_commands import SOURCE_COMMANDS
 from logitscope.gui.widgets.card import Card, CardTitle, PanelDock
 from logitscope.gui.widgets.drop_overlay import DropOverlay
 from logitscope.gui.widgets.insets import inset_numbers
@@ -123,6 +125,9 @@ class MainWindow(QMainWindow):
             self.restoreState(docks, LAYOUT_VERSION)
 
     def _connect(self) -> None:
+        text = self.panels["text"]
+        if isinstance(text, TextPanel):
+            text.set_source_actions([self.command_actions[c.id] for c in SOURCE_COMMANDS])
         for panel_id, dock in self.docks.items():
             self.command_actions[f"toggle_{panel_id}"].setCheckable(True)
             dock.toggleViewAction().toggled.connect(self._mark_panels)
@@ -214,6 +219,11 @@ class MainWindow(QMainWindow):
         text = self.panels["text"]
         if isinstance(text, TextPanel):
             text.transport.run.click()
+
+    def prompt_places(self) -> tuple[sources.Place, ...]:
+        """What is selected in the prompt's editor."""
+        text = self.panels["text"]
+        return text.places if isinstance(text, TextPanel) else ()
 
     def show_recent(self) -> None:
         name = self.model_bar.name

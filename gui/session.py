@@ -7,7 +7,6 @@ changes anything.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QUndoStack
@@ -23,6 +22,7 @@ from logitscope.backends.messages import (
     Reply,
     Stepped,
 )
+from logitscope.blocks import with_text
 from logitscope.document import Block, State
 from logitscope.gui.engine import Engine
 from logitscope.gui.history import Change, History, Kind
@@ -32,6 +32,7 @@ from logitscope.gui.session_view import SessionView
 from logitscope.navigation import Landmark, find
 from logitscope.placed import placed_step
 from logitscope.sampling import SamplerSettings
+from logitscope.sources import with_defaults
 from logitscope.steps import Origin, StepRecord
 
 
@@ -72,7 +73,7 @@ class Session(SessionView):
     def set_prompt(self, text: str) -> None:
         """Replace the text of a plain prompt (all blocks become one)."""
         first = self.state.blocks[0] if self.state.blocks else Block("")
-        self.set_blocks((replace(first, text=text),))
+        self.set_blocks((with_text(first, text),))
 
     def set_blocks(self, blocks: tuple[Block, ...]) -> None:
         """Replace the prompt's blocks."""
@@ -85,12 +86,22 @@ class Session(SessionView):
         self._push("Typing", before, Kind.TYPING if same_messages else Kind.OTHER)
         self._prompt_was_changed()
 
+    def set_sources(self, blocks: tuple[Block, ...]) -> None:
+        """Replace the prompt's blocks by the same ones with other sources."""
+        before = self.state
+        if blocks != before.blocks:
+            self.document.set_blocks(blocks)
+            self._push("Sources", before)
+            self.sources_changed.emit()
+
     def set_wrapping(self, *, chat: bool, add_special: bool, parse_special: bool) -> None:
         """Change how the blocks become ids."""
         self.stop()
         before = self.state
         self.document.set_wrapping(chat=chat, add_special=add_special, parse_special=parse_special)
         if self.state is not before:
+            if chat and not before.chat:
+                self.document.set_blocks(with_defaults(before.blocks))
             self._push("Prompt format", before)
             self._prompt_was_changed()
 
@@ -273,7 +284,9 @@ class Session(SessionView):
         self._history.start_new_step()
         if before.settings != state.settings:
             self.settings_changed.emit()
-        if before.blocks != state.blocks or before.prompt_ids != state.prompt_ids:
+        if before.blocks != state.blocks:
+            self.sources_changed.emit()
+        if before.said != state.said or before.prompt_ids != state.prompt_ids:
             self._prompt_was_changed()
         else:
             self._path_was_changed()

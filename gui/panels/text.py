@@ -6,12 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from logitscope.blocks import edited
 from logitscope.bos import BosTrouble, bos_trouble
 from logitscope.display import name_of
 from logitscope.gui import theme
+from logitscope.gui.origin_style import source_tint
 from logitscope.gui.panels.text_export import TextExport
 from logitscope.gui.panels.text_strip import TextStrip
 from logitscope.gui.panels.token_menu import TokenMenu
@@ -24,6 +26,8 @@ from logitscope.gui.widgets.token_painter import CellStyle, Mark
 from logitscope.gui.widgets.token_tooltip import tooltip
 from logitscope.gui.widgets.token_view import TokenView
 from logitscope.gui.words import mark
+from logitscope.placed_spans import place_spans
+from logitscope.sources import Place, has_sources, joined_spans, places_in
 from logitscope.steps import Origin
 
 STALE_MS = 150
@@ -48,6 +52,9 @@ class TextPanel(QWidget):
         super().__init__(parent)
         self._session = session
         self._shown_prompt = 0
+        self._source_of: dict[int, int] = {}
+        """Tokens of the prompt in source spans, by the number of the span."""
+        self._placed_ids: tuple[int, ...] = ()
         self._overlay: Callable[[int], CellStyle | None] | None = None
         self.editor = PromptEdit(self)
         self.editor.setPlaceholderText(self.tr("Type a prompt, such as: The sky is"))
@@ -86,6 +93,7 @@ class TextPanel(QWidget):
         self.editor.undo_requested.connect(session.undo)
         self.editor.redo_requested.connect(session.redo)
         self.chat.edited.connect(session.set_blocks)
+        self.chat.sources_edited.connect(session.set_sources)
         self.chat.undo_requested.connect(session.undo)
         self.chat.redo_requested.connect(session.redo)
         self.view.position_selected.connect(session.select)
@@ -94,6 +102,7 @@ class TextPanel(QWidget):
         self.strip.marks_toggled.connect(self.view.set_marks)
         self.strip.ids_toggled.connect(self.view.set_shows_ids)
         session.prompt_changed.connect(self._show_prompt)
+        session.sources_changed.connect(self._show_sources)
         for signal in (
             session.path_changed,
             session.model_changed,
@@ -109,6 +118,22 @@ class TextPanel(QWidget):
         self._overlay = overlay
         self.view.set_style(self._style_of)
 
+    # -- sources ----------------------------------------------------------------------------
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """What is selected in the prompt, or where the caret is, block by block."""
+        state = self._session.state
+        if not state.chat:
+            return places_in(state.blocks, *self.editor.chosen)
+        place = self.chat.place
+        return () if place is None else (place,)
+
+    def set_source_actions(self, actions: list[QAction]) -> None:
+        """What the editors' context menus offer besides."""
+        self.editor.span_actions = actions
+        self.chat.set_source_actions(actions)
+
     # -- session to widgets -----------------------------------------------------------------
 
     def _show_prompt(self) -> None:
@@ -119,10 +144,30 @@ class TextPanel(QWidget):
             self.chat.set_blocks(state.blocks)
         else:
             self.editor.set_text(state.text)
+        self._show_sources()
         if self._session.model is None:
             self._show_path()
         else:
             self._wait_for_ids()
+
+    def _show_sources(self) -> None:
+        blocks = self._session.state.blocks
+        if self._session.state.chat:
+            self.chat.set_blocks(blocks)
+        else:
+            self.editor.set_spans(joined_spans(blocks))
+        self._place_sources()
+
+    def _place_sources(self) -> None:
+        """Which tokens of the prompt belong to which span."""
+        session, vocabulary = self._session, self._session.vocabulary
+        self._source_of = {}
+        self._placed_ids = session.state.prompt_ids
+        if vocabulary is not None and session.is_ready and has_sources(session.state.blocks):
+            placed = place_spans(session.state.blocks, session.state.prompt_ids, vocabulary)
+            for number, span in enumerate(placed.spans):
+                self._source_of.update(dict.fromkeys(range(*span.tokens), number))
+        self.view.viewport().update()
 
     def _wait_for_ids(self) -> None:
         """The ids of a new text are on their way: until then the old prompt stays on show."""
@@ -144,6 +189,8 @@ class TextPanel(QWidget):
         # A run only adds tokens: painting a full view again for each costs more than the model.
         self.view.set_tokens(session.ids, session.text_vocabulary, repaint=not session.is_running)
         self._shown_prompt = session.prompt_length
+        if self._placed_ids is not session.state.prompt_ids:
+            self._place_sources()
         self.view.set_placeholder(self._placeholder())
         self._show_selection()
         self._show_note()
@@ -211,7 +258,8 @@ class TextPanel(QWidget):
         is_chip = vocabulary is not None and vocabulary.is_special(self.view.ids[token])
         step = self._session.document.step_at(token)
         if step is None:
-            return CellStyle(is_chip=is_chip)
+            span = self._source_of.get(token)
+            return CellStyle(None if span is None else source_tint(span), is_chip=is_chip)
         if step.origin is Origin.SAMPLED:
             return CellStyle(colors.generated_tint, is_chip=is_chip)
         second = Mark.UNDERLINE if step.origin is Origin.FORCED else Mark.DASHED

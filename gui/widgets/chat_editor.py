@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
@@ -18,9 +19,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from logitscope.blocks import with_text
 from logitscope.document import Block
 from logitscope.gui import icons, theme
 from logitscope.gui.widgets.prompt_edit import PromptEdit
+from logitscope.sources import SOURCE_ROLES, Place, is_document, mark, mark_block, spans_of
 
 ROLES = ("system", "user", "assistant", "tool")
 """Roles that most templates know; any other can be typed."""
@@ -31,6 +34,7 @@ class MessageRow(QWidget):
     """One message."""
 
     changed = Signal()
+    source_toggled = Signal(bool)
     removed = Signal()
     undo_requested = Signal()
     redo_requested = Signal()
@@ -44,6 +48,12 @@ class MessageRow(QWidget):
         self.role.setFixedWidth(112)
         self.text = PromptEdit(self)
         self.text.setAccessibleName(self.tr("Message"))
+        self.source = QToolButton()
+        self.source.setCheckable(True)
+        self.source.setText(self.tr("source"))
+        self.source.setProperty("small", True)
+        self.source.setToolTip(self.tr("Whether this message is a source for the origin panel"))
+        self.source.setAccessibleName(self.source.toolTip())
         self.remove = QToolButton(autoRaise=True)
         self.remove.setProperty("flat", True)
         self.remove.setIcon(icons.icon("close", "muted"))
@@ -55,7 +65,9 @@ class MessageRow(QWidget):
         top = Qt.AlignmentFlag.AlignTop
         row.addWidget(self.role, 0, top)
         row.addWidget(self.text, 1)
+        row.addWidget(self.source, 0, top)
         row.addWidget(self.remove, 0, top)
+        self.source.clicked.connect(self.source_toggled)
         self.role.currentTextChanged.connect(self.changed)
         self.text.edited.connect(self.changed)
         self.text.undo_requested.connect(self.undo_requested)
@@ -68,6 +80,8 @@ class MessageRow(QWidget):
         if self.role.currentText() != block.role:
             self.role.setCurrentText(block.role)
         self.text.set_text(block.text)
+        self.text.set_spans(spans_of(block))
+        self.source.setChecked(block.is_source or bool(block.sources))
         self.blockSignals(blocked)
 
 
@@ -75,6 +89,8 @@ class ChatEditor(QScrollArea):
     """A list of messages that grows and shrinks; ``edited`` carries all of them as blocks."""
 
     edited = Signal(object)
+    sources_edited = Signal(object)
+    """The same messages, of which others are sources."""
     undo_requested = Signal()
     redo_requested = Signal()
 
@@ -82,6 +98,8 @@ class ChatEditor(QScrollArea):
         super().__init__(parent)
         self._blocks: tuple[Block, ...] = ()
         self.rows: list[MessageRow] = []
+        self._last_row: MessageRow | None = None
+        self._actions: list[QAction] = []
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
@@ -113,6 +131,10 @@ class ChatEditor(QScrollArea):
         row = MessageRow(self._body)
         row.changed.connect(self._tell)
         row.removed.connect(partial(self._remove, row))
+        row.source_toggled.connect(partial(self._mark, row))
+        row.text.pasted.connect(partial(self._mark_pasted, row))
+        row.text.cursorPositionChanged.connect(partial(self._note_row, row))
+        row.text.span_actions = self._actions
         row.undo_requested.connect(self.undo_requested)
         row.redo_requested.connect(self.redo_requested)
         self._layout.insertWidget(len(self.rows), row)
@@ -120,12 +142,43 @@ class ChatEditor(QScrollArea):
 
     def _tell(self) -> None:
         blocks = tuple(
-            replace(block, role=row.role.currentText(), text=row.text.text)
+            _with_role(with_text(block, row.text.text), row.role.currentText())
             for row, block in zip(self.rows, self._blocks, strict=True)
         )
         if blocks != self._blocks:
             self._blocks = blocks
             self.edited.emit(blocks)
+
+    # -- sources ----------------------------------------------------------------------------
+
+    @property
+    def place(self) -> Place | None:
+        """What is selected in the message that had the caret last."""
+        if self._last_row not in self.rows:
+            return None
+        return Place(self.rows.index(self._last_row), *self._last_row.text.chosen)
+
+    def set_source_actions(self, actions: list[QAction]) -> None:
+        """What the context menus of the messages offer besides."""
+        self._actions = actions
+        for row in self.rows:
+            row.text.span_actions = actions
+
+    def _note_row(self, row: MessageRow) -> None:
+        if row.text.hasFocus():
+            self._last_row = row
+
+    def _mark(self, row: MessageRow, is_source: bool) -> None:
+        self.sources_edited.emit(mark_block(self._blocks, self.rows.index(row), is_source))
+
+    def _mark_pasted(self, row: MessageRow, start: int, stop: int) -> None:
+        """A pasted document is a source from the start."""
+        if is_document(row.text.text[start:stop]):
+            place = Place(self.rows.index(row), start, stop)
+            if not self._blocks[place.block].is_source:
+                self.sources_edited.emit(mark(self._blocks, place))
+
+    # -- messages ---------------------------------------------------------------------------
 
     def _append(self) -> None:
         """The next message is the other side's: user after assistant, assistant after user."""
@@ -139,3 +192,11 @@ class ChatEditor(QScrollArea):
         at = self.rows.index(row)
         left = self._blocks[:at] + self._blocks[at + 1 :]
         self.edited.emit(left or (Block(""),))
+
+
+def _with_role(block: Block, role: str) -> Block:
+    """A message that becomes a system message becomes a source, where nothing of it is one."""
+    if role == block.role:
+        return block
+    is_new_source = role in SOURCE_ROLES and not block.sources
+    return replace(block, role=role, is_source=block.is_source or is_new_source)

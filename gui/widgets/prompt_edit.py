@@ -9,11 +9,19 @@ from __future__ import annotations
 import sys
 
 from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QTextCursor
-from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
+from PySide6.QtGui import (
+    QAction,
+    QContextMenuEvent,
+    QKeyEvent,
+    QKeySequence,
+    QResizeEvent,
+    QTextCursor,
+)
+from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QTextEdit, QWidget
 
 from logitscope.blocks import changed_range
 from logitscope.gui import theme
+from logitscope.gui.origin_style import source_tint
 
 _IS_MAC = sys.platform == "darwin"
 _KEYPAD = Qt.KeyboardModifier.KeypadModifier
@@ -28,11 +36,16 @@ class PromptEdit(QPlainTextEdit):
     """The person changed the text."""
     undo_requested = Signal()
     redo_requested = Signal()
+    pasted = Signal(int, int)
+    """Characters ``start <= i < stop`` of the text came from the clipboard, or were dropped."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._text = self._shown = ""
         self._is_set_from_outside = False
+        self._spans: tuple[tuple[int, int], ...] = ()
+        self.span_actions: list[QAction] = []
+        """What the context menu offers besides Qt's own entries."""
         self.setUndoRedoEnabled(False)
         self.setTabChangesFocus(False)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
@@ -88,6 +101,49 @@ class PromptEdit(QPlainTextEdit):
             self._text = self._shown = shown
             self.edited.emit(shown)
 
+    # -- spans ------------------------------------------------------------------------------
+
+    @property
+    def spans(self) -> tuple[tuple[int, int], ...]:
+        """The tinted ranges of characters."""
+        return self._spans
+
+    def set_spans(self, spans: tuple[tuple[int, int], ...]) -> None:
+        """Tint these ranges of characters, neighbours in two different tints."""
+        if spans or self._spans:
+            # Also where they are the same: Qt has moved its own with what was typed.
+            self._spans = spans
+            self._tint_spans()
+
+    @property
+    def chosen(self) -> tuple[int, int]:
+        """Characters that are selected; where there are none, twice the caret."""
+        cursor, text = self.textCursor(), self._shown
+        return _index(text, cursor.selectionStart()), _index(text, cursor.selectionEnd())
+
+    def _tint_spans(self) -> None:
+        tinted: list[QTextEdit.ExtraSelection] = []
+        for number, (start, stop) in enumerate(self._spans):
+            one = QTextEdit.ExtraSelection()
+            cursor = QTextCursor(self.document())
+            last = self.document().characterCount() - 1
+            cursor.setPosition(min(last, _units(self._shown[:start])))
+            cursor.setPosition(
+                min(last, _units(self._shown[:stop])), QTextCursor.MoveMode.KeepAnchor
+            )
+            one.cursor = cursor
+            one.format.setBackground(source_tint(number))
+            tinted.append(one)
+        self.setExtraSelections(tinted)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        menu = self.createStandardContextMenu()
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if self.span_actions:
+            menu.addSeparator()
+            menu.addActions(self.span_actions)
+        menu.popup(event.globalPos())
+
     # -- input ------------------------------------------------------------------------------
 
     def event(self, event: QEvent) -> bool:
@@ -115,7 +171,10 @@ class PromptEdit(QPlainTextEdit):
 
     def insertFromMimeData(self, source: QMimeData) -> None:
         if source.hasText():
+            start = self.textCursor().selectionStart()
             self.insertPlainText(source.text())
+            stop = self.textCursor().position()
+            self.pasted.emit(_index(self._shown, start), _index(self._shown, stop))
 
     # -- size -------------------------------------------------------------------------------
 
@@ -148,12 +207,22 @@ class PromptEdit(QPlainTextEdit):
     def _restyle(self) -> None:
         self.setFont(theme.token_font())
         self.setTabStopDistance(4 * self.fontMetrics().horizontalAdvance("0"))
+        self._tint_spans()
         self.updateGeometry()
 
 
 def _units(text: str) -> int:
     """UTF-16 code units, which Qt counts in."""
     return len(text) + sum(character > "\uffff" for character in text)
+
+
+def _index(text: str, units: int) -> int:
+    """Characters in front of a place that Qt counts in UTF-16 code units."""
+    if text.isascii():
+        return min(units, len(text))
+    return len(
+        text.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "surrogatepass")
+    )
 
 
 def _is_unused_shortcut(event: QKeyEvent) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtGui import QBrush, QColor, QPainter, QPen
 
 from logitscope.display import PartKind
 from logitscope.gui import theme
@@ -27,6 +27,7 @@ class Mark(Enum):
     DASHED = "dashed"
     DOTTED = "dotted"
     DOUBLE = "double"
+    DASH_DOT = "dash_dot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,10 @@ class CellStyle:
     """Pixels."""
     keeps_background: bool = False
     """The background says something also while the token is selected."""
+    hatch: QColor | None = None
+    """Lines over the background, below the text."""
+    sign: str = ""
+    """Small, at the upper right corner."""
 
 
 _PEN_STYLES = {
@@ -49,6 +54,7 @@ _PEN_STYLES = {
     Mark.DASHED: Qt.PenStyle.DashLine,
     Mark.DOTTED: Qt.PenStyle.DotLine,
     Mark.DOUBLE: Qt.PenStyle.SolidLine,
+    Mark.DASH_DOT: Qt.PenStyle.DashDotLine,
 }
 
 
@@ -97,6 +103,7 @@ class TokenPainter:
             if self._shows_ids:
                 self._paint_ids(cell, top)
             self._paint_frames(cell, top)
+            self._paint_signs(cell, top)
         if ticks:
             self._painter.setPen(self._line_pen)
             self._painter.drawLines(ticks)
@@ -111,6 +118,8 @@ class TokenPainter:
                 self._painter.fillRect(rect, self._colors.selection)
             elif own.background is not None:
                 self._painter.fillRect(rect, own.background)
+            if own.hatch is not None:
+                self._painter.fillRect(rect, QBrush(own.hatch, Qt.BrushStyle.BDiagPattern))
             if token in self.chosen and own.keeps_background:
                 edge = QRectF(rect.left() - 0.5, rect.top() - 1.5, rect.width() + 1.0, 2.0)
                 self._painter.fillRect(edge, self._colors.accent)
@@ -172,6 +181,17 @@ class TokenPainter:
                 self._painter.drawRoundedRect(
                     QRectF(x + 0.75, top + 1.25, width - 1.5, height - 2.5), _RADIUS, _RADIUS
                 )
+
+    def _paint_signs(self, cell: Cell, top: float) -> None:
+        for token in range(cell.start, cell.stop):
+            style = self._style_of(token)
+            if style.sign and self._layout.begins_in(token, cell):
+                left, width = cell.part_of(token)
+                shaped = self._fonts.shaped(style.sign, PartKind.BYTES)
+                room = QRectF(left + width - shaped.width - 1.0, top, shaped.width + 2.0, 11.0)
+                self._painter.fillRect(room, self._colors.page)
+                self._painter.setPen(self._colors.text)
+                shaped.draw(self._painter, room.left() + 1.0, top + 9.0)
 
     def _paint_ids(self, cell: Cell, top: float) -> None:
         self._painter.setPen(self._muted_pen)

@@ -70,7 +70,7 @@ def test_adding_typing_and_removing_messages(
     assert [block.role for block in session.state.blocks] == ["user", "assistant"]
     panel.chat.rows[0].role.setCurrentText("system")
     qtbot.keyClicks(panel.chat.rows[1].text, "hi")
-    assert session.state.blocks == (Block("", "system"), Block("hi", "assistant"))
+    assert session.state.blocks == (Block("", "system", is_source=True), Block("hi", "assistant"))
     qtbot.mouseClick(panel.chat.rows[0].remove, Qt.MouseButton.LeftButton)
     assert session.state.blocks == (Block("hi", "assistant"),)
     assert [row.text.text for row in panel.chat.rows] == ["hi"]
