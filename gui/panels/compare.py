@@ -111,6 +111,7 @@ class ComparePanel(QWidget):
         comparison.said.connect(self._say)
         choice.failed.connect(self._report)
         choice.noted.connect(self._say_of_text)
+        choice.reading.connect(lambda said, stop: self.note.say(said, self.tr("Stop"), stop))
         bar.left.menu().aboutToShow.connect(lambda: choice.fill_left(bar.left.menu()))
         bar.right.menu().aboutToShow.connect(lambda: choice.fill_right(bar.right.menu()))
         bar.toggled_scoring.connect(self._toggle_scoring)

@@ -24,6 +24,8 @@ class Choice(QObject):
     failed = Signal(str, str)
     noted = Signal(str)
     """What is to be said of a text that was opened, or ""."""
+    reading = Signal(str, object)
+    """How far the reading of a file is, or "", and what stops it."""
 
     def __init__(self, comparison: Comparison, window: QWidget) -> None:
         super().__init__(window)
@@ -38,6 +40,7 @@ class Choice(QObject):
         ):
             opener.opened.connect(partial(self._take, take))
             opener.failed.connect(self.failed)
+            opener.progressed.connect(partial(self._tell_reading, opener))
 
     def fill_left(self, menu: QMenu) -> None:
         menu.clear()
@@ -80,6 +83,9 @@ class Choice(QObject):
         if self.settings is not None:
             self.settings.remember_model(path)
         self._comparison.open_model(path, backend, options)
+
+    def _tell_reading(self, opener: TextOpener, sentence: str) -> None:
+        self.reading.emit(sentence, opener.stop)
 
     def _take(self, take: object, text: str, name: str, note: str) -> None:
         if callable(take):

@@ -145,6 +145,7 @@ class LossPanel(QWidget):
         bar.underlines.setChecked(True)
         self.windows.chosen.connect(self._set_windows)
         self.opener.opened.connect(self.show_text)
+        self.opener.progressed.connect(self._show_reading)
         self.opener.failed.connect(
             lambda said, detail: self._session.noticed.emit(
                 Notice(said, detail, is_bug=bool(detail))
@@ -178,6 +179,9 @@ class LossPanel(QWidget):
         self.opened_text.set_text(text, name)
         self.note.say(note, self.tr("Close"), lambda: self.note.say(""))
         self._choose_source(opened=True)
+
+    def _show_reading(self, sentence: str) -> None:
+        self.note.say(sentence, self.tr("Stop"), self.opener.stop)
 
     def _choose_source(self, opened: bool) -> None:
         self._scorer.set_active(False)

@@ -13,6 +13,7 @@ from logitscope import textfile
 from logitscope.textfile import (
     TextFileError,
     decode_text,
+    jsonl_field,
     jsonl_fields,
     read_jsonl_field,
     read_text,
@@ -104,12 +105,13 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
         read_text(tmp_path)
 
 
-def test_a_file_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(textfile, "LARGEST", 1 << 20)
+def test_a_file_without_an_end_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "long.txt"
     path.write_bytes(b"a" * ((1 << 20) + 1))
     with pytest.raises(TextFileError, match="larger than 1 MB"):
-        read_text(path)
+        read_text(path, largest=1 << 20)
+    with pytest.raises(TextFileError, match="larger than 1 MB"):
+        read_text(Path("/dev/zero"), largest=1 << 20)
 
 
 # -- JSON Lines ---------------------------------------------------------------------------------
@@ -156,3 +158,32 @@ def test_an_empty_file_of_json_lines(tmp_path: Path) -> None:
     path.write_text("")
     assert jsonl_fields(path) == ()
     assert read_jsonl_field(path, "text").texts == ()
+
+
+def test_a_record_that_would_hold_everything_up_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(textfile, "LONGEST_RECORD", 1 << 20)
+    path = tmp_path / "t.jsonl"
+    path.write_text(json.dumps({"text": "short"}) + "\n" + "x" * ((1 << 20) + 1))
+    with pytest.raises(TextFileError, match=r"Line 2 of t\.jsonl is longer than 1 million"):
+        read_jsonl_field(path, "text")
+
+
+def test_reading_is_reported_to_the_end_and_can_be_ended(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    line = json.dumps({"text": "a" * 1_500_000}) + "\n"
+    path.write_text(line * 3)
+    reports: list[tuple[int, int]] = []
+    file = read_text(path, report=lambda *now: reports.append(now))
+    assert reports[-1] == (3 * len(line), 3 * len(line))
+    assert [done for done, _ in reports] == sorted({done for done, _ in reports})
+    reports.clear()
+    jsonl_field(file, "text", path.name, report=lambda *now: reports.append(now))
+    assert reports == [(n * len(line), 3 * len(line)) for n in (1, 2, 3)]
+
+    def end(_done: int, _total: int) -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        jsonl_field(file, "text", path.name, report=end)

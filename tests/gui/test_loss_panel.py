@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,12 +15,14 @@ from PySide6.QtGui import QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from logitscope import textfile
 from logitscope.backends.base import LoadOptions
 from logitscope.backends.fake import load as load_fake
 from logitscope.distribution import log_softmax
 from logitscope.gui import export, theme
 from logitscope.gui.engine import Engine
 from logitscope.gui.notices import Notice
+from logitscope.gui.panels import loss_opening
 from logitscope.gui.panels.loss import LossPanel
 from logitscope.gui.panels.step_words import ActualToken, actual_token
 from logitscope.gui.session import Session
@@ -345,6 +348,67 @@ def test_json_lines_ask_for_a_field(
     panel.opener.open(str(path))
     qtbot.waitUntil(lambda: panel.shows_opened)
     assert panel.opened_text.text == "line 0\n\nline 1\n\nline 2"
+
+
+def test_records_are_parsed_off_the_windows_thread(
+    qtbot: QtBot, panel: LossPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = threading.current_thread()
+    seen: list[threading.Thread] = []
+    parse = json.loads
+
+    def parse_here(line: str) -> object:
+        seen.append(threading.current_thread())
+        return parse(line)
+
+    monkeypatch.setattr(textfile.json, "loads", parse_here)
+    path = tmp_path / "one.jsonl"
+    path.write_text(json.dumps({"text": "a" * 5_000_000}) + "\n")
+    panel.opener.open(str(path))
+    qtbot.waitUntil(lambda: panel.shows_opened, timeout=20_000)
+    assert len(panel.opened_text.text) == 5_000_000
+    assert seen and here not in seen
+
+
+def test_a_large_file_tells_how_far_it_is_and_can_be_stopped(
+    qtbot: QtBot, panel: LossPanel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loss_opening, "LARGE", 1 << 20)
+    path = tmp_path / "many.jsonl"
+    line = json.dumps({"text": "a" * 1_000_000}) + "\n"
+    path.write_text(line * 4)
+    said: list[str] = []
+    parse, stopped = json.loads, threading.Event()
+
+    def parse_late(text: str) -> object:
+        assert stopped.wait(20)
+        return parse(text)
+
+    monkeypatch.setattr(textfile.json, "loads", parse_late)
+    panel.opener.progressed.connect(said.append)
+    panel.opener.progressed.connect(lambda words: panel.note.button.click() if words else None)
+    panel.opener.open(str(path))
+    qtbot.waitUntil(lambda: said[-1:] == [""] and len(said) > 1, timeout=20_000)
+    stopped.set()
+    assert said[0].startswith("Reading many.jsonl: ") and said[0].endswith(" %")
+    assert panel.note.isHidden()
+    assert not panel.shows_opened
+    path.write_text(line)
+    panel.opener.open(str(path))
+    qtbot.waitUntil(lambda: panel.shows_opened, timeout=20_000)
+    assert len(panel.opened_text.text) == 1_000_000
+
+
+def test_a_file_too_large_for_the_window_is_refused_unread(
+    qtbot: QtBot, panel: LossPanel, notices: list[Notice], tmp_path: Path
+) -> None:
+    path = tmp_path / "huge.jsonl"
+    with path.open("wb") as file:
+        file.truncate(200 << 20)
+    panel.opener.open(str(path))
+    qtbot.waitUntil(lambda: bool(notices))
+    assert notices[-1].sentence == f"{path} is larger than 32 MB: cut it into parts."
+    assert not panel.shows_opened
 
 
 @pytest.mark.parametrize("data", [b"GGUF\x03\0\0\0" + bytes(100), bytes(range(256)) * 9])
