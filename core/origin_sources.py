@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from logitscope.origin import TAU, chosen_words, replaced
 from logitscope.origin_contexts import WordScores, less, with_only
@@ -144,36 +145,51 @@ def _add_needs(
         for unit in span_units(model.vocabulary, case, base.span)
         if unit.key or comparable(unit.key, unit.text) in texts
     ]
-    occurring = {
-        place.tokens
-        for i in users
-        for place in places_of(model.vocabulary, case, report.words[i].text, [base.span])
-    }
-    ranges = list(dict.fromkeys([*((u.start, u.stop) for u in units), *sorted(occurring)]))
-    if not ranges:
+    occurring = {i: _occurrences(model, report, i, base.span) for i in users}
+    ranges = [(unit.start, unit.stop) for unit in units]
+    if not ranges and not any(occurring.values()):
         return
     ends = [report.words[i].tokens for i in users]
     scores = WordScores(model, case.answer_ids[: ends[-1][1]], ends)
     prompt = with_only(case, [base.span]) if base.alone else case.prompt_ids
     shift = _shift(report, base)
-    moved = [(start - shift, stop - shift) for start, stop in ranges]
-    kept = sorted(_likely(scores, prompt, moved) | {ranges.index(r) for r in occurring})
-    whole, *rest = scores.of([tuple(prompt), *(less(prompt, [moved[i]]) for i in kept)])
-    for place, cut in zip(kept, rest, strict=True):
-        for user, value in zip(users, (whole - cut).tolist(), strict=True):
-            needs[user][ranges[place]] = value
+    kept = _likely(scores, prompt, ranges, shift)
+    # A word that stands twice is needed at neither place: both are taken away together, and the
+    # place that is needed more by itself counts.
+    cuts = [[r] for r in dict.fromkeys([*kept, *chain(*occurring.values())])]
+    cuts += [places for places in occurring.values() if len(places) > 1]
+    whole, *rest = scores.of([tuple(prompt), *(less(prompt, _moved(cut, shift)) for cut in cuts)])
+    for cut, left in zip(cuts, rest, strict=True):
+        for user, value in zip(users, (whole - left).tolist(), strict=True):
+            if len(cut) == 1:
+                needs[user][cut[0]] = value
+            elif cut == occurring[user]:
+                best = max(cut, key=needs[user].__getitem__)
+                needs[user][best] = max(value, needs[user][best])
 
 
-def _likely(scores: WordScores, prompt: Sequence[int], ranges: Sequence[Range]) -> set[int]:
+def _occurrences(model: OriginModel, report: OriginReport, index: int, span: int) -> list[Range]:
+    text = report.words[index].text
+    return [each.tokens for each in places_of(model.vocabulary, report.case, text, [span])]
+
+
+def _likely(
+    scores: WordScores, prompt: Sequence[int], ranges: Sequence[Range], shift: int
+) -> list[Range]:
     """The ranges that may matter most to any word: all if they are few, else the best by the
     approximate numbers of a cut cache."""
     if len(ranges) <= _CONFIRMED:
-        return set(range(len(ranges)))
-    cut = scores.of_cuts(prompt, ranges)
-    found: set[int] = set()
+        return list(ranges)
+    cut = scores.of_cuts(prompt, _moved(ranges, shift))
+    found: set[Range] = set()
     for values in zip(*(each.tolist() for each in cut), strict=True):
-        found.update(sorted(range(len(values)), key=lambda i: values[i])[:_CONFIRMED])
-    return found
+        order = sorted(range(len(values)), key=values.__getitem__)
+        found.update(ranges[i] for i in order[:_CONFIRMED])
+    return sorted(found)
+
+
+def _moved(ranges: Sequence[Range], shift: int) -> list[Range]:
+    return [(start - shift, stop - shift) for start, stop in ranges]
 
 
 def _shift(report: OriginReport, base: _Base) -> int:
