@@ -163,9 +163,13 @@ class Candidates:
 
     def mass_without(self, kept: Candidates, n_vocab: int) -> float:
         """Probability, here, of what ``kept`` no longer holds, added up directly."""
-        gone = np.ones(n_vocab, dtype=np.bool_)
-        gone[kept.index] = False
-        return masked_sum(self.weights, gone[self.index]) / self.total
+        if isinstance(self.index, slice):
+            gone = self.weights.copy()
+            gone[kept.index] = 0.0
+            return float(gone.sum()) / self.total
+        mask = np.ones(n_vocab, dtype=np.bool_)
+        mask[kept.index] = False
+        return masked_sum(self.weights, mask[self.index]) / self.total
 
     def least(self) -> Row:
         """Value of the least likely candidate, shape (1,)."""

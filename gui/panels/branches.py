@@ -33,7 +33,7 @@ from logitscope.gui.throttle import Throttle
 from logitscope.gui.widgets.branch_model import NAME, OWN, PATH, TEXT, TOKENS, BranchModel
 from logitscope.gui.widgets.plain import plain
 
-REFRESH_MS = 250
+REFRESH_MS = 500
 """Reading a tree of thousands of nodes takes some ms: four times a second is enough."""
 SHOWN_TOKENS = 40
 """Of a long segment the beginning says which one it is."""

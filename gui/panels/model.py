@@ -23,7 +23,7 @@ from logitscope.gui.widgets.facts import FactRow
 from logitscope.gui.widgets.plain import plain, plain_tip
 from logitscope.gui.widgets.status_dot import StatusDot
 
-FRAME_MS = 100
+FRAME_MS = 200
 """Faster changing figures cannot be read, and a progress bar paints the window each time."""
 PATIENCE_MS = 150
 """Reading a prompt is shown only where it takes longer: typing should not make the bar blink."""

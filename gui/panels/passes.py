@@ -25,7 +25,7 @@ from logitscope.gui.widgets.pass_strip import PassStrip
 from logitscope.gui.widgets.plain import plain, rich
 from logitscope.passes import Pass, PassKind
 
-REFRESH_MS = 500
+REFRESH_MS = 1000
 """Sentences that change faster cannot be read, and laying them out takes 10 ms."""
 NARROW = 640
 """Pixels below which the three texts stand one below the other."""

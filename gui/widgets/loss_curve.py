@@ -21,8 +21,10 @@ USUAL_TOP = 10.0
 """Nats: the axis reaches at least so far, so that texts compare."""
 LEAST_COLUMNS = 32
 USUAL_HEIGHT, LEAST_HEIGHT = 96, 56
-LEAST_SPAN = 8.0
+LEAST_SPAN = 8
 """Positions: the axis is never narrower."""
+ROOMS = 16
+"""A growing text gets another axis, which costs as much as the curve, 8 to 16 times a doubling."""
 MEAN_WIDTH = 32
 """Tokens of the rolling mean: a sentence or two."""
 MOST_PARAGRAPHS = 200
@@ -54,6 +56,8 @@ class LossCurve(QWidget):
         self._tooltip_of: Callable[[int], str] = lambda _position: ""
         self._anchor: int | None = None
         self._is_choosing = False
+        self._is_fitting = False
+        """The range is being set from here, and what it shows is drawn once behind that."""
         self._position: int | None = None
         self._chosen = range(0)
         self._column = QVBoxLayout(self)
@@ -92,14 +96,13 @@ class LossCurve(QWidget):
             item.addItem(drawn, ignoreBounds=True)
         self._line.hide()
         self._pointer.hide()
-        self._box.sigXRangeChanged.connect(self._draw)
+        self._box.sigXRangeChanged.connect(self._range_changed)
         self.plot.viewport().setMouseTracking(True)
         self.plot.viewport().installEventFilter(self)
         self._column.addWidget(self.plot)
         self._has_plot = True
         self._colour()
         self.show_all()
-        self._draw()
         self.set_range(self._chosen)
         self.set_position(self._position)
 
@@ -119,7 +122,7 @@ class LossCurve(QWidget):
         self, loss: BlockedSeries, entropy: BlockedSeries | None, paragraphs: NDArray[np.int64]
     ) -> None:
         """Nats by position, NaN = unknown. Another length shows the whole text again."""
-        is_other = len(loss) != self._count
+        is_other = room_for(len(loss)) != room_for(self._count)
         self._loss, self._entropy, self._paragraphs = loss, entropy, paragraphs
         self._count = len(loss)
         if self._count and not self._has_plot:
@@ -127,7 +130,8 @@ class LossCurve(QWidget):
             QTimer.singleShot(0, self, self._make_plot)
         if is_other:
             self.show_all()
-        self._draw()
+        else:
+            self._draw()
 
     def set_tooltip(self, tooltip_of: Callable[[int], str]) -> None:
         """Who says what a position's tooltip is (rich text)."""
@@ -167,10 +171,12 @@ class LossCurve(QWidget):
         """Zoom out to the whole text."""
         if not self._has_plot:
             return
-        self._box.setLimits(
-            xMin=-1.0, xMax=max(float(self._count), LEAST_SPAN), minXRange=LEAST_SPAN
-        )
-        self._box.setXRange(-0.5, max(self._count - 0.5, LEAST_SPAN - 1), padding=0)
+        room = room_for(self._count)
+        self._is_fitting = True
+        self._box.setLimits(xMin=-1.0, xMax=float(room), minXRange=LEAST_SPAN)
+        self._box.setXRange(-0.5, room - 0.5, padding=0)
+        self._is_fitting = False
+        self._draw()
 
     @property
     def visible(self) -> range:
@@ -187,6 +193,10 @@ class LossCurve(QWidget):
             self._box.setXRange(position - half, position + half, padding=0)
 
     # -- drawing ----------------------------------------------------------------------------
+
+    def _range_changed(self) -> None:
+        if not self._is_fitting:
+            self._draw()
 
     def _draw(self) -> None:
         if not self._has_plot:
@@ -323,6 +333,12 @@ class LossCurve(QWidget):
                 self.show_all()
             case _:
                 super().keyPressEvent(event)
+
+
+def room_for(count: int) -> int:
+    """Positions on the axis of a text of ``count`` tokens: at most a sixteenth more."""
+    step = 1 << max(0, (count // ROOMS).bit_length() - 1)
+    return max(LEAST_SPAN, -(-count // step) * step)
 
 
 def fetch_library() -> None:
