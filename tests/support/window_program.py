@@ -21,6 +21,7 @@ from watchdog import Watchdog
 from logitscope.backends.base import LoadOptions
 from logitscope.gui import theme
 from logitscope.gui.app import make_application, make_window
+from logitscope.gui.garbage import Collector
 from logitscope.gui.panels.text import TextPanel
 from logitscope.gui.settings import Settings
 from logitscope.sampling import SamplerSettings
@@ -51,6 +52,7 @@ class Driver:
         self._paints = PaintCounter(self.window)
         self._dog = Watchdog()
         self._loop = QEventLoop()
+        self._collector = Collector()
         self._is_done: Callable[[], bool] = lambda: True
         self._complaints: list[str] = []
         self._follow()
