@@ -33,6 +33,7 @@ from logitscope.cli_options import (
     complain,
     find_model,
 )
+from logitscope.cli_origin import origin
 from logitscope.cli_score import score
 from logitscope.sampler_settings import SamplerSettings
 
@@ -195,6 +196,7 @@ def next_token(
 
 
 app.command()(score)
+app.command()(origin)
 
 
 @app.command()

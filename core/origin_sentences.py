@@ -21,6 +21,8 @@ _END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s)\s+|[。！？｡]+[」』�
 _ABBREVIATION = re.compile(r"\b(?:mr|mrs|ms|dr|prof|vs|e\.g|i\.e|cf|fig|approx)\.$", re.IGNORECASE)
 _BLANK_LINE = re.compile(r"\n[ \t]*\n\s*")
 _LINE_END = re.compile(r"\n\s*")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Backends give U+FFFD to the tokenizer in their place."""
 _FRAME = -1
 
 
@@ -59,10 +61,11 @@ def token_ranges(
     where the ids do not spell the text, or as ``sentence_spans`` does.
     """
     check_ranges(ranges, len(text))
-    data = text.encode(errors="surrogatepass")
+    text = _SURROGATE.sub("\ufffd", text)
+    data = text.encode()
     owners = np.full(len(data), _FRAME)
     for number, (start, stop) in enumerate(ranges):
-        first, last = (len(text[:end].encode(errors="surrogatepass")) for end in (start, stop))
+        first, last = (len(text[:end].encode()) for end in (start, stop))
         owners[first:last] = number
     owned = [_owner(owners[start:stop]) for start, stop in _places(vocabulary, ids, data)]
     return tuple(_stretch(owned, number) for number in range(len(ranges)))

@@ -21,7 +21,7 @@ def spinner(doing: str) -> Iterator[None]:
 
 
 @contextmanager
-def token_bar(name: str, total: int) -> Iterator[Callable[[int], None]]:
+def token_bar(name: str, total: int, unit: str = "tokens") -> Iterator[Callable[[int], None]]:
     """A bar with rate and time left on a terminal; yields what takes the tokens just done."""
     from rich.console import Console
     from rich.markup import escape
@@ -51,7 +51,7 @@ def token_bar(name: str, total: int) -> Iterator[Callable[[int], None]]:
 
         def advance(count: int) -> None:
             speed = bar.tasks[0].speed
-            rate = "" if speed is None else f"{speed:,.0f} tokens/s"
+            rate = "" if speed is None else f"{speed:,.0f} {unit}/s"
             bar.update(task, advance=count, rate=rate)
 
         yield advance

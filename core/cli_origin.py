@@ -1,0 +1,206 @@
+"""``logitscope origin``: where the words of an answer came from, prompt or weights."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from logitscope.backends.base import BackendError, LoadOptions
+from logitscope.cli_options import (
+    FAILED,
+    INTERRUPTED,
+    BackendOption,
+    ContextOption,
+    DeviceOption,
+    LayersOption,
+    ModelArgument,
+    ThreadsOption,
+    complain,
+    find_model,
+)
+from logitscope.origin_case_file import CaseError, TextCase, read_cases
+from logitscope.origin_output import report_lines, report_record
+from logitscope.origin_sentences import against_bos, case_of, sentence_spans
+from logitscope.origin_spans import estimate
+from logitscope.origin_types import Label, OriginCase, OriginReport
+from logitscope.progress_bar import spinner, token_bar
+from logitscope.textfile import TextFileError, decode_text, read_text
+
+if TYPE_CHECKING:
+    from logitscope.backends.origin_process import OriginProcess
+
+STANDARD_INPUT = "-"
+_SWAPPED = frozenset({Label.COPIED, Label.DERIVED})
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What is asked of every case."""
+
+    everything: bool
+    whole_prompt: bool
+    as_json: bool
+
+
+def origin(
+    model: ModelArgument,
+    case: Annotated[
+        str,
+        typer.Argument(
+            metavar="CASE",
+            help='A JSON file with "sources", "frame" and, if known, "answer"; JSON Lines for many '
+            'cases; "-" is standard input.',
+        ),
+    ],
+    *,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object a case, on a line.")
+    ] = False,
+    everything: Annotated[
+        bool,
+        typer.Option(
+            "--everything",
+            help="Also swap the sources of every word, what it leans on, and the answer without "
+            "sources: slower.",
+        ),
+    ] = False,
+    whole_prompt: Annotated[
+        bool, typer.Option("--whole-prompt", help="Take all of the prompt as source, against BOS.")
+    ] = False,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Measure the threshold of this model first.")
+    ] = False,
+    backend: BackendOption = "",
+    context: ContextOption = None,
+    threads: ThreadsOption = None,
+    gpu_layers: LayersOption = None,
+    device: DeviceOption = None,
+) -> None:
+    """Print where every word of an answer came from: prompt or weights, with the evidence.
+
+    Ctrl-C stops and keeps what is printed.
+    """
+    from logitscope.backends.origin_process import OriginProcess
+
+    cases = _cases_of(case)
+    options = LoadOptions(context, threads, gpu_layers, device=device)
+    path = find_model(model)
+    with spinner(f"loading {model}"):
+        opened = OriginProcess(path, backend, options)
+    with opened:
+        least = None
+        if calibrate:
+            with spinner("measuring the threshold"):
+                least = opened.threshold()
+        run = _Run(opened, _Wish(everything, whole_prompt, as_json), least)
+        for number, each in enumerate(cases, 1):
+            if not run.add(each, f"case {number}" if len(cases) > 1 else "case"):
+                break
+    raise typer.Exit(run.code)
+
+
+class _Run:
+    """Works one case out after the other; ``code`` is the exit code so far."""
+
+    def __init__(self, opened: OriginProcess, wish: _Wish, threshold: float | None) -> None:
+        self._opened = opened
+        self._wish = wish
+        self._threshold = threshold
+        self._printed = 0
+        self.code = 0
+
+    def add(self, text: TextCase, name: str) -> bool:
+        """Work out a case and print it; False where no other one can follow."""
+        from logitscope.backends.question import ModelDied
+
+        try:
+            self._print(name, self._worked_out(name, self._case(text)))
+        except CaseError as error:
+            self.code = complain(f"{name}: {error}", FAILED)
+        except BackendError as error:
+            self.code = complain(f"{name}: {error}", FAILED)
+            return not isinstance(error, ModelDied)
+        except KeyboardInterrupt:
+            self.code = INTERRUPTED
+            return False
+        return True
+
+    def _case(self, text: TextCase) -> OriginCase:
+        """The case on ids. Raises CaseError where it has nothing to compare."""
+        opened = self._opened
+        prompt = opened.tokenize(text.prompt, add_special=True)
+        if not prompt:
+            raise CaseError("the prompt is empty: write sources and frame")
+        answer = (
+            opened.greedy(prompt, text.max_tokens)
+            if text.answer is None
+            else opened.inner_ids(text.answer, text.prompt)
+        )
+        if self._wish.whole_prompt:
+            return against_bos(opened.vocabulary, prompt, answer)
+        try:
+            spans = sentence_spans(text.prompt, text.ranges)
+            case = case_of(opened.vocabulary, prompt, text.prompt, spans, answer)
+        except ValueError as error:
+            raise CaseError(str(error)) from error
+        if not case.sources:
+            raise CaseError("it has no source: write texts into sources, or give --whole-prompt")
+        return case
+
+    def _worked_out(self, name: str, case: OriginCase) -> tuple[OriginReport, str | None]:
+        """The report, and the answer without the sources where it is wanted."""
+        from logitscope.backends.messages import Task
+
+        opened = self._opened
+        with token_bar(name, estimate(case).passes, "passes") as advance:
+            report = opened.labels(case, self._threshold, advance)
+            every = range(len(report.words))
+            if every:
+                report = opened.more(report, Task.SOURCES, every, advance)
+        if not self._wish.everything:
+            return report, None
+        with spinner(f"{name}: swaps and leaning"):
+            for index in every:
+                if report.words[index].label in _SWAPPED:
+                    report = opened.more(report, Task.SWAP, [index])
+                report = opened.more(report, Task.LEANS, [index])
+            free = opened.without_sources(case)
+        return report, opened.vocabulary.text_bytes(free).decode(errors="replace")
+
+    def _print(self, name: str, found: tuple[OriginReport, str | None]) -> None:
+        report, free = found
+        vocabulary = self._opened.vocabulary
+        if self._wish.as_json:
+            info = self._opened.info
+            about: dict[str, Any] = {"case": name, "model": info.name, "backend": info.backend}
+            record = {**about, **report_record(report, vocabulary), "without_sources": free}
+            typer.echo(json.dumps(record, ensure_ascii=False))
+        else:
+            if self._printed:
+                typer.echo()
+            if name != "case":
+                typer.echo(name)
+            for line in report_lines(report, vocabulary):
+                typer.echo(line)
+            if free is not None:
+                typer.echo(f"without the sources: {free!r}")
+        self._printed += 1
+        sys.stdout.flush()
+
+
+def _cases_of(file: str) -> tuple[TextCase, ...]:
+    """The cases of a file. Raises BackendError with what is wrong."""
+    from_input = file == STANDARD_INPUT
+    name = "standard input" if from_input else file
+    try:
+        found = decode_text(sys.stdin.buffer.read(), name) if from_input else read_text(Path(file))
+        return read_cases(found.text)
+    except TextFileError as error:
+        raise BackendError(str(error)) from error
+    except CaseError as error:
+        raise BackendError(f"{name}: {error}") from error

@@ -1,0 +1,76 @@
+"""Cases for ``logitscope origin``: JSON, or JSON Lines with one case a line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+MAX_TOKENS = 32
+_FIELDS = {"sources", "frame", "answer", "max_tokens"}
+
+
+class CaseError(ValueError):
+    """``str()`` is a sentence: which case, what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextCase:
+    """A case as it is written down; the prompt is the sources and the frame, end to end."""
+
+    sources: tuple[str, ...]
+    frame: str
+    answer: str | None
+    """None: what the model writes greedily."""
+    max_tokens: int = MAX_TOKENS
+
+    @property
+    def prompt(self) -> str:
+        return "".join((*self.sources, self.frame))
+
+    @property
+    def ranges(self) -> tuple[tuple[int, int], ...]:
+        """Characters of the prompt that each source takes."""
+        made, at = [], 0
+        for source in self.sources:
+            made.append((at, at + len(source)))
+            at += len(source)
+        return tuple(made)
+
+
+def read_cases(text: str) -> tuple[TextCase, ...]:
+    """The cases of a text: one JSON object, or one on each line. Raises CaseError."""
+    if not text.strip():
+        raise CaseError("there is no case: write a JSON object with sources and frame")
+    try:
+        return (_case(json.loads(text), ""),)
+    except json.JSONDecodeError as error:
+        whole = error
+    lines = [line for line in text.split("\n") if line.strip()]
+    if len(lines) == 1 or lines[0].strip() == "{":
+        raise CaseError(f"this is no JSON ({whole})")
+    return tuple(_line(line, number) for number, line in enumerate(lines, 1))
+
+
+def _line(line: str, number: int) -> TextCase:
+    try:
+        return _case(json.loads(line), f"case {number}: ")
+    except json.JSONDecodeError as error:
+        raise CaseError(f"case {number}: this is no JSON ({error})") from error
+
+
+def _case(value: Any, where: str) -> TextCase:
+    if not isinstance(value, dict):
+        raise CaseError(f"{where}a case is a JSON object with sources and frame")
+    unknown = ", ".join(sorted(set(value) - _FIELDS))
+    if unknown:
+        raise CaseError(f"{where}a case has no field {unknown}")
+    sources, frame = value.get("sources", []), value.get("frame", "")
+    answer, most = value.get("answer"), value.get("max_tokens", MAX_TOKENS)
+    if not isinstance(sources, list) or not all(isinstance(each, str) for each in sources):
+        raise CaseError(f"{where}sources is a list of texts")
+    if not isinstance(frame, str) or not isinstance(answer, str | None):
+        raise CaseError(f"{where}frame and answer are texts")
+    if not isinstance(most, int) or isinstance(most, bool) or most < 1:
+        raise CaseError(f"{where}max_tokens is a whole number above 0")
+    return TextCase(tuple(sources), frame, answer, most)

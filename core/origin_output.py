@@ -1,0 +1,161 @@
+"""An origin report for terminals and scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from logitscope.columns import aligned
+from logitscope.display import label_of_bytes
+from logitscope.origin_sources import listed_spans
+from logitscope.origin_totals import totals
+from logitscope.origin_types import (
+    Condition,
+    Expected,
+    OriginReport,
+    Range,
+    SourceEvidence,
+    WordOrigin,
+)
+from logitscope.units import bits
+from logitscope.vocabulary import Vocabulary
+
+_LONGEST = 40
+"""Characters of a span in the table."""
+
+
+def report_lines(report: OriginReport, vocabulary: Vocabulary) -> Iterator[str]:
+    """A table of the words, their totals, and what swaps gave."""
+    titles = ("word", "label", "share", "delta (nats)", "top source", "its word", "flags")
+    rows = [_row(report, word, vocabulary) for word in report.words]
+    yield from aligned([titles, *rows], left={0, 1, 4, 5, 6})
+    yield ""
+    for each in totals(report):
+        words = "word" if each.words == 1 else "words"
+        yield (
+            f"{each.label}: {each.words} {words}, {each.bits:.1f} bits, "
+            f"{each.saved_bits:.1f} bits saved by the sources"
+        )
+    for word in report.words:
+        for swap in word.swaps:
+            verdict = "followed" if swap.follows else "not followed"
+            yield (
+                f"swap: with {swap.replacement!r} instead of {swap.original!r} the model says "
+                f"{swap.says!r} for {word.text!r} ({verdict})"
+            )
+
+
+def report_record(report: OriginReport, vocabulary: Vocabulary) -> dict[str, Any]:
+    """All of a report as plain values: nats, and token indices as [start, stop]."""
+    case = report.case
+    spans = [
+        {"tokens": list(span), "text": _text(case.prompt_ids, span, vocabulary)}
+        for span in case.sources
+    ]
+    return {
+        "threshold": report.threshold,
+        "prompt_ids": list(case.prompt_ids),
+        "answer_ids": list(case.answer_ids),
+        "answer": vocabulary.text_bytes(case.answer_ids).decode(errors="replace"),
+        "spans": spans,
+        "words": [_word_record(report, word, vocabulary) for word in report.words],
+        "totals": [
+            {
+                "label": str(each.label),
+                "words": each.words,
+                "bits": each.bits,
+                "saved_bits": each.saved_bits,
+            }
+            for each in totals(report)
+        ],
+    }
+
+
+def _row(report: OriginReport, word: WordOrigin, vocabulary: Vocabulary) -> tuple[str, ...]:
+    low, high = word.deltas
+    top = next(iter(listed_spans(word)), None)
+    return (
+        _shown(word.text),
+        str(word.label),
+        f"{word.share:.0%}",
+        f"{low:+.2f} … {high:+.2f}",
+        "" if top is None else _span_name(report, top, vocabulary),
+        "" if top is None or top.word is None else _shown(_of(report, top.word, vocabulary)),
+        " ".join(sorted(word.flags)),
+    )
+
+
+def _span_name(report: OriginReport, top: SourceEvidence, vocabulary: Vocabulary) -> str:
+    text = _of(report, report.case.sources[top.span], vocabulary).strip()
+    text = " ".join(text.split())
+    short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return f"{top.span + 1}: {short}"
+
+
+def _word_record(report: OriginReport, word: WordOrigin, vocabulary: Vocabulary) -> dict[str, Any]:
+    low, high = word.deltas
+    return {
+        "text": word.text,
+        "tokens": list(word.tokens),
+        "label": str(word.label),
+        "flags": sorted(word.flags),
+        "share": word.share,
+        "delta": [low, high],
+        "log_probability": {str(k): v for k, v in word.log_probability.items()},
+        "cost_bits": bits(-word.log_probability[Condition.WITH]),
+        "expected": {str(e.condition): _expected(e, vocabulary) for e in word.expected},
+        "sources": _evidence(report, word, vocabulary),
+        "listed": [each.span for each in listed_spans(word)],
+        "copied_from": None if word.copied_from is None else list(word.copied_from),
+        "swaps": [
+            {
+                "tokens": list(swap.place),
+                "original": swap.original,
+                "replacement": swap.replacement,
+                "says": swap.says,
+                "follows": swap.follows,
+            }
+            for swap in word.swaps
+        ],
+        "leans": None
+        if word.leans is None
+        else [{"word": each.word, "need": each.need} for each in word.leans],
+    }
+
+
+def _evidence(
+    report: OriginReport, word: WordOrigin, vocabulary: Vocabulary
+) -> list[dict[str, Any]] | None:
+    if word.sources is None:
+        return None
+    return [
+        {
+            "span": each.span,
+            "need": each.need,
+            "hold": each.hold,
+            "evidence": each.evidence,
+            "word_tokens": None if each.word is None else list(each.word),
+            "word": None if each.word is None else _of(report, each.word, vocabulary),
+            "word_need": each.word_need,
+        }
+        for each in word.sources
+    ]
+
+
+def _expected(each: Expected, vocabulary: Vocabulary) -> list[dict[str, Any]]:
+    return [
+        {"id": i, "text": vocabulary.bytes_of(i).decode(errors="replace"), "log_probability": log}
+        for i, log in zip(each.ids, each.log_probabilities, strict=True)
+    ]
+
+
+def _of(report: OriginReport, tokens: Range, vocabulary: Vocabulary) -> str:
+    return _text(report.case.prompt_ids, tokens, vocabulary)
+
+
+def _text(ids: Sequence[int], tokens: Range, vocabulary: Vocabulary) -> str:
+    return vocabulary.text_bytes(ids[slice(*tokens)]).decode(errors="replace")
+
+
+def _shown(text: str) -> str:
+    return label_of_bytes(text.encode())
