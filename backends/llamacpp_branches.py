@@ -2,7 +2,7 @@
 
 The first context, with the text the person works on, is left alone, so that it can be asked at any
 time between two batches. A context is made when it is needed, with cells for the longest variant
-and one batch, and is kept only while it is small.
+and some batches, and is kept only while it is small.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,16 @@ from logitscope.backends.base import BackendError, VariantRows, Watch
 from logitscope.backends.branch_plan import (
     Branch,
     Ids,
+    Limits,
     Piece,
     Range,
     batches,
     common_prefix,
     cut_branches,
     exact_branches,
+    groups,
     owner_counts,
+    rows_of,
 )
 from logitscope.backends.llamacpp_cache import Batch
 from logitscope.backends.llamacpp_decode import DECODED, Decoder, refuse
@@ -36,12 +40,16 @@ from logitscope.backends.llamacpp_load import Native, open_context
 from logitscope.backends.llamacpp_plan import CELLS, Plan
 
 MOST_BRANCHES = 62
-"""Branches in one batch. Each of the context's sequences must be able to have its row at once, so
-that more of them would take more memory: 1 MB each for 262,144 logits."""
-ROWS_BYTES = 32 << 20
-"""Most that the logits of one decode may take here; they exist three times, as in the plan."""
-KEPT_BYTES = 64 << 20
-"""A context whose cache is larger is freed when its call ends."""
+"""Variants that are in the cache together. Each of the context's sequences must be able to have its
+row at once, so that more of them would take more memory: 1 MB each for 262,144 logits."""
+ROWS_BYTES = 64 << 20
+"""Most that the logits of one decode may take here."""
+CACHE_BYTES = 64 << 20
+"""A cache may take so much however short the variants are; a larger one is freed with its call."""
+BATCHES = 4
+"""Batches that a cache holds at least beside the longest variant."""
+LEAST_BATCH = 16
+"""Tokens; below 8, AVX2 code rounds otherwise."""
 
 
 class Branches:
@@ -53,29 +61,26 @@ class Branches:
         self._n_vocab = n_vocab
         rows = max(1, min(plan.rows, ROWS_BYTES // (4 * n_vocab)))
         self._plan = replace(plan, rows=rows)
+        self._vector = 1 if plan.gpu_layers else vector_length()
         self._idle: BranchContext | None = None
         self._open: list[BranchContext] = []
-        self.is_closed = False
+        self._is_closed = False
 
     def have_room(self, longest: int) -> bool:
         """Whether a context for so long a variant can be made: as far as is known for a GPU."""
-        if self._idle is not None and self._idle.cells >= self._cells(longest):
+        cells = self._cells(longest)
+        if self._plan.gpu_layers or (self._idle is not None and self._idle.cells >= cells):
             return True
-        if self._plan.gpu_layers:
-            return True
-        needed = self._cells(longest) * self._plan.kv_bytes_per_token
-        needed += 3 * self._plan.rows * 4 * self._n_vocab
+        needed = cells * self._plan.kv_bytes_per_token + 3 * self._plan.rows * 4 * self._n_vocab
         return bool(needed <= psutil.virtual_memory().available)
 
     def exact(
         self, contexts: Sequence[Sequence[int]], continuation: Sequence[int], watch: Watch
     ) -> Iterator[VariantRows]:
         """Rows of each variant; what is common to variants is evaluated once."""
-        branches = exact_branches(contexts, continuation)
-        total = sum(len(branch.ids) - branch.shared for branch in branches)
+        branches = exact_branches(contexts, continuation, self._vector)
         with self._lent(max(len(branch.ids) for branch in branches)) as context:
-            context.forget_base()
-            yield from context.run(branches, watch, 0, total)
+            yield from context.exact(branches, watch)
 
     def cut(
         self,
@@ -87,26 +92,25 @@ class Branches:
         """Rows behind the context less each cut, out of one reading of the whole context."""
         branches = cut_branches(context, cuts, continuation)
         length = max(1, *(branch.shared for branch in branches))
-        whole = np.array(context[:length], dtype=np.int32)
         with self._lent(len(context) + len(continuation)) as lent:
-            known = lent.common_base(whole)
-            total = len(whole) - known + sum(len(b.ids) - b.shared for b in branches)
-            lent.read_base(whole, watch, total)
-            yield from lent.run(branches, watch, len(whole) - known, total)
+            yield from lent.cut(np.array(context[:length], dtype=np.int32), branches, watch)
 
     def close(self) -> None:
         """Free all contexts, also those of calls that were never finished."""
-        self.is_closed = True
+        self._is_closed = True
         for context in self._open:
             context.free()
         self._open, self._idle = [], None
 
     def _cells(self, longest: int) -> int:
-        return -(-(longest + self._plan.batch) // CELLS) * CELLS
+        """For the longest variant and more, so that a prefix serves many variants."""
+        kv = max(self._plan.kv_bytes_per_token, 1.0)
+        more = max(BATCHES * self._plan.batch, int(CACHE_BYTES / kv) - longest)
+        return -(-(longest + min(more, self._plan.context)) // CELLS) * CELLS
 
     @contextmanager
     def _lent(self, longest: int) -> Iterator[BranchContext]:
-        """A context that nobody else uses, with cells for so long a variant and a batch."""
+        """A context that nobody else uses, with cells for so long a variant."""
         context, self._idle = self._idle, None
         if context is not None and context.cells < self._cells(longest):
             self._free(context)
@@ -119,19 +123,19 @@ class Branches:
             self._take_back(context)
 
     def _made(self, cells: int) -> BranchContext:
-        if self.is_closed:
+        if self._is_closed:
             raise BackendError(f"{self._path.name} is closed: load it again.")
         most = max(1, min(MOST_BRANCHES, self._plan.rows - 2))
-        plan = replace(self._plan, context=cells)
-        native = self._native
+        plan, native = replace(self._plan, context=cells), self._native
         context = open_context(self._path, native.model, plan, native.cache_type, most + 2)
-        made = BranchContext(context, plan, most, self._n_vocab, self._path.name)
+        limits = Limits(cells, plan.batch, plan.rows, most, self._vector, LEAST_BATCH)
+        made = BranchContext(context, limits, self._n_vocab, self._path.name)
         self._open.append(made)
         return made
 
     def _take_back(self, context: BranchContext) -> None:
-        small = context.cells * self._plan.kv_bytes_per_token <= KEPT_BYTES
-        if small and self._idle is None and not self.is_closed:
+        small = context.cells * self._plan.kv_bytes_per_token <= CACHE_BYTES
+        if small and self._idle is None and not self._is_closed:
             self._idle = context
         else:
             self._free(context)
@@ -143,125 +147,137 @@ class Branches:
 
 
 class BranchContext:
-    """One context and its sequences: a ring of branches, and the base that cuts are made from."""
+    """One context and its sequences: branches, the base that cuts are made from, and filler."""
 
-    def __init__(self, context: Any, plan: Plan, most: int, n_vocab: int, name: str) -> None:
+    def __init__(self, context: Any, limits: Limits, n_vocab: int, name: str) -> None:
         self._lib = library()
         self._context = context
         self._memory = self._lib.llama_get_memory(context)
         self._decoder = Decoder(context)
-        self._batch = Batch(plan.batch)
-        self._most = most
-        self._ring = most + 1
-        """Length of the ring: a batch's branches and the one before it. Number of the base."""
-        # Twice round, so that neighbours in the ring are neighbours here; then the base.
-        ring = np.arange(2 * self._ring, dtype=np.int32) % self._ring
-        self._numbers = np.append(ring, np.int32(self._ring))
-        self._rows = np.empty((plan.rows, n_vocab), dtype=np.float32)
+        self._limits = limits
+        self._batch = Batch(limits.tokens)
+        self._rows = np.empty((limits.rows, n_vocab), dtype=np.float32)
+        self._base_number, self._filler_number = limits.branches, limits.branches + 1
+        self._numbers = np.arange(limits.branches + 2, dtype=np.int32)
         self._base: Ids = np.zeros(0, dtype=np.int32)
+        self._fillers = 0
+        """Filler tokens in the cache."""
         self._name = name
-        self.cells = plan.context
+        self.cells = limits.cells
 
     def free(self) -> None:
         """Free the native context; who still iterates over its rows is refused."""
         self._lib.llama_free(self._context)
         self._context = None
 
-    def forget_base(self) -> None:
-        """Give the base's cells back."""
-        self._cut(self._ring, 0)
-        self._base = self._base[:0]
+    def exact(self, branches: Sequence[Branch], watch: Watch) -> Iterator[VariantRows]:
+        """Rows of branches of which each takes over from the one before it."""
+        parts = list(groups(branches, self._limits, None))
+        total = sum(len(b.ids) - b.shared for part in parts for b in part)
+        done = 0
+        for part in parts:
+            self._clear(keep_base=False)
+            yield from self._run(part, self._limits, watch, done, total)
+            done += sum(len(branch.ids) - branch.shared for branch in part)
 
-    def common_base(self, ids: Ids) -> int:
-        """How many of ``ids`` the base holds already."""
-        return common_prefix(self._base, ids)
+    def cut(self, base: Ids, branches: Sequence[Branch], watch: Watch) -> Iterator[VariantRows]:
+        """Rows of branches that all take over from the same tokens."""
+        # An approximation gains nothing from equal rounding, and short pieces would be mostly
+        # filler.
+        limits = replace(self._limits, vector=1)
+        self._clear(keep_base=True)
+        done = -common_prefix(self._base, base)
+        total = done + len(base) + sum(len(b.ids) - b.shared for b in branches)
+        self._read_base(base, watch, done, total)
+        done += len(base)
+        for part in groups(branches, limits, len(base)):
+            self._clear(keep_base=True)
+            yield from self._run(part, limits, watch, done, total)
+            done += sum(len(branch.ids) - branch.shared for branch in part)
 
-    def read_base(self, ids: Ids, watch: Watch, total: int) -> None:
+    def _read_base(self, ids: Ids, watch: Watch, before: int, total: int) -> None:
         """Make the base hold exactly ``ids``."""
-        known = self.common_base(ids)
-        self._clear_ring()
-        self._cut(self._ring, known)
+        known = common_prefix(self._base, ids)
+        self._lib.llama_memory_seq_rm(self._memory, self._base_number, known, -1)
         self._base = ids[:known]
         while (at := len(self._base)) < len(ids):
-            end = min(at + self._batch.size, len(ids))
-            self._batch.fill(ids[at:end], at, self._ring, 0)
-            self._own(slice(0, end - at), len(self._numbers) - 1, 1)
-            self._decode(watch)
+            end = min(at + self._limits.tokens, len(ids))
+            self._put(0, ids[at:end], at, self._base_number)
+            self._decode(end - at, watch)
             self._base = ids[:end]
-            watch.report(end - known, total)
+            watch.report(before + end, total)
 
-    def run(
-        self, branches: Sequence[Branch], watch: Watch, done: int, total: int
+    def _run(
+        self, group: Sequence[Branch], limits: Limits, watch: Watch, done: int, total: int
     ) -> Iterator[VariantRows]:
-        """Evaluate the branches batch by batch and hand out their rows.
-
-        Without a base each takes over from the one before it. ``done`` of ``total`` tokens are
-        evaluated already.
-        """
-        self._clear_ring()
-        before: Piece | None = None
-        for batch in batches(branches, self._batch.size, len(self._rows), self._most):
+        """Evaluate branches that fit into the cache together, batch by batch."""
+        held = 0
+        for batch in batches(group, limits, len(self._base)):
             self._require_open()
-            self._seat(branches, batch, before)
-            self._fill(branches, batch)
-            self._decode(watch)
-            self._copy_rows(sum(rows_of(branches[piece.branch], piece) for piece in batch))
-            for piece in batch[:-1]:
-                self._cut(piece.branch % self._ring, 0)
-            before = batch[-1]
+            self._seat(group, batch, held)
+            self._decode(self._fill(group, batch), watch)
+            self._copy_rows(sum(rows_of(group[piece.branch], piece) for piece in batch))
+            held = batch[-1].end
             done += sum(piece.end - piece.begin for piece in batch)
             watch.report(done, total)
-            yield from self._handed_out(branches, batch)
+            yield from self._handed_out(group, batch)
 
-    def _seat(
-        self, branches: Sequence[Branch], batch: Sequence[Piece], before: Piece | None
-    ) -> None:
-        """Give each branch that begins here the cells it takes over, as far as they are there."""
-        held = 0 if before is None else before.end
+    def _seat(self, group: Sequence[Branch], batch: Sequence[Piece], held: int) -> None:
+        """Give each branch that begins here the cells it takes over, as far as they are there.
+
+        ``held``: tokens of the branch that the batch before ended with.
+        """
         for piece in batch:
-            branch = branches[piece.branch]
+            branch = group[piece.branch]
             if piece.begin > branch.shared:
                 held = piece.begin
             elif len(self._base):
-                self._take_over(self._ring, piece.branch, branch.shared)
+                self._take_over(self._base_number, piece.branch, branch.shared)
                 self._remove(piece.branch, branch.removed)
             else:
                 held = min(held, branch.shared)
-                self._take_over((piece.branch - 1) % self._ring, piece.branch, held)
-        if before is not None and before.branch != batch[0].branch:
-            self._cut(before.branch % self._ring, 0)
+                self._take_over(piece.branch - 1, piece.branch, held)
 
-    def _take_over(self, source: int, branch: int, length: int) -> None:
+    def _take_over(self, source: int, target: int, length: int) -> None:
         if length:
-            target = branch % self._ring
             self._lib.llama_memory_seq_cp(self._memory, source, target, 0, length)
 
-    def _remove(self, branch: int, ranges: Sequence[Range]) -> None:
+    def _remove(self, sequence: int, ranges: Sequence[Range]) -> None:
         for start, stop in ranges:
-            target = branch % self._ring
-            if not self._lib.llama_memory_seq_rm(self._memory, target, start, stop):
-                raise BackendError(f"The cache of {self._name} cannot be cut: use exact variants.")
+            if not self._lib.llama_memory_seq_rm(self._memory, sequence, start, stop):
+                raise BackendError(f"{self._name} keeps a memory that cannot be cut.")
 
-    def _fill(self, branches: Sequence[Branch], batch: Sequence[Piece]) -> None:
+    def _fill(self, group: Sequence[Branch], batch: Sequence[Piece]) -> int:
+        """Put the pieces into the batch; returns how many tokens that makes."""
         at = 0
-        counts = None if len(self._base) else owner_counts(branches, batch)
+        counts = None if len(self._base) else owner_counts(group, batch)
         for piece in batch:
-            branch, n = branches[piece.branch], piece.end - piece.begin
-            place = slice(at, at + n)
-            self._batch.token[place] = branch.ids[piece.begin : piece.end]
-            self._batch.position[place] = np.arange(piece.begin, piece.end)
-            self._batch.output[place] = np.arange(piece.begin, piece.end) >= branch.first
-            self._own(place, piece.branch % self._ring, 1 if counts is None else next(counts))
+            branch = group[piece.branch]
+            if piece.filler:
+                ids = np.repeat(branch.ids[:1], piece.filler)
+                self._put(at, ids, self._fillers, self._filler_number)
+                self._fillers += piece.filler
+                at += piece.filler
+            n = piece.end - piece.begin
+            self._put(at, branch.ids[piece.begin : piece.end], piece.begin, piece.branch)
+            self._batch.output[at : at + n] = np.arange(piece.begin, piece.end) >= branch.first
+            if counts is not None:
+                self._batch.owners[at : at + n] = next(counts)
             at += n
-        self._batch.struct.n_tokens = at
+        return at
 
-    def _own(self, place: slice, number: int, counts: Ids | int) -> None:
-        """Say which sequences tokens belong to: as many as ``counts`` from ``number`` on."""
-        self._batch.owner[place] = self._numbers.ctypes.data + 4 * number
-        self._batch.owners[place] = counts
+    def _put(self, at: int, ids: Ids, position: int, sequence: int) -> None:
+        """Tokens of one sequence, from index ``at`` of the batch on, without rows."""
+        place = slice(at, at + len(ids))
+        self._batch.token[place] = ids
+        self._batch.position[place] = np.arange(position, position + len(ids))
+        self._batch.output[place] = 0
+        self._batch.owner[place] = self._numbers.ctypes.data + 4 * sequence
+        self._batch.owners[place] = 1
 
-    def _decode(self, watch: Watch) -> None:
+    def _decode(self, tokens: int, watch: Watch) -> None:
         watch.check()
+        self._batch.struct.n_tokens = tokens
         status = self._decoder.decode(self._batch.struct, watch)
         if status != DECODED:
             refuse(status, watch)
@@ -272,31 +288,32 @@ class BranchContext:
             logits = self._lib.llama_get_logits(self._context)
             ctypes.memmove(rows.ctypes.data, logits, rows.nbytes)
 
-    def _handed_out(
-        self, branches: Sequence[Branch], batch: Sequence[Piece]
-    ) -> Iterator[VariantRows]:
+    def _handed_out(self, group: Sequence[Branch], batch: Sequence[Piece]) -> Iterator[VariantRows]:
         at = 0
         for piece in batch:
-            branch = branches[piece.branch]
+            branch = group[piece.branch]
             n = rows_of(branch, piece)
             start = max(piece.begin, branch.first) - branch.first
             for variant in branch.variants if n else ():
                 yield VariantRows(variant, start, self._rows[at : at + n])
             at += n
 
-    def _clear_ring(self) -> None:
+    def _clear(self, *, keep_base: bool) -> None:
+        """Free all cells, but those of the base where it is kept: the next token lies behind."""
         self._require_open()
-        for sequence in range(self._ring):
-            self._cut(sequence, 0)
-
-    def _cut(self, sequence: int, length: int) -> None:
-        self._lib.llama_memory_seq_rm(self._memory, sequence, length, -1)
+        for number in self._numbers.tolist():
+            length = len(self._base) if keep_base and number == self._base_number else 0
+            self._lib.llama_memory_seq_rm(self._memory, number, length, -1)
+        self._fillers = 0
+        if not keep_base:
+            self._base = self._base[:0]
 
     def _require_open(self) -> None:
         if self._context is None:
             raise BackendError(f"{self._name} is closed: load it again.")
 
 
-def rows_of(branch: Branch, piece: Piece) -> int:
-    """How many rows a piece gives."""
-    return max(0, piece.end - max(piece.begin, branch.first))
+@cache
+def vector_length() -> int:
+    """Floats in a vector register that llama.cpp's CPU code was built for, or more."""
+    return 16 if b"AVX512 = 1" in library().llama_print_system_info() else 8
