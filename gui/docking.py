@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
 
 from logitscope.gui.panel_table import PanelSpec, Place
+from logitscope.gui.widgets.card import PanelDock
 
 RIGHT_SHARE = 0.42
 """Of the window's width, for the panels on the right."""
@@ -51,6 +52,27 @@ def toggle(dock: QDockWidget) -> None:
     else:
         dock.show()
         dock.raise_()
+
+
+class TabNames(QObject):
+    """Lets docks that are tabs leave their name to the tab, as long as there are tabs."""
+
+    def __init__(self, window: QMainWindow, docks: Sequence[PanelDock]) -> None:
+        super().__init__(window)
+        self._window = window
+        self._docks = docks
+        # Qt tells of a change before it has put the docks in their places.
+        self._soon = QTimer(self, interval=0, singleShot=True)
+        self._soon.timeout.connect(self._show_names)
+        for dock in docks:
+            for signal in (dock.visibilityChanged, dock.topLevelChanged, dock.dockLocationChanged):
+                signal.connect(self._soon.start)
+        self._soon.start()
+
+    def _show_names(self) -> None:
+        for dock in self._docks:
+            others = self._window.tabifiedDockWidgets(dock)
+            dock.title.show_name(all(other.isHidden() for other in others))
 
 
 def _share_out(

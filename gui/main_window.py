@@ -117,6 +117,7 @@ class MainWindow(QMainWindow):
         if layout is not None:
             layout.activate()
         docking.place(self, PANELS, self.docks)
+        docking.TabNames(self, tuple(self.docks.values()))
         self._default_layout: QByteArray = self.saveState(LAYOUT_VERSION)
         remembered = self.settings.layout
         if remembered is not None:

@@ -25,6 +25,8 @@ from logitscope.heat import Measure
 SCREEN, OPENED, OPEN, PASTE = "screen", "opened", "open", "paste"
 NAME_LIMIT = 24
 PROGRESS_WIDTH = 96
+LEAST_BOX = 72
+"""Pixels: the beginning of what is chosen, and the arrow."""
 
 
 class LossBar(QWidget):
@@ -55,8 +57,9 @@ class LossBar(QWidget):
             tip = translated("LossPanel", TIPS[measure])
             self.measure.setItemData(place, tip, Qt.ItemDataRole.ToolTipRole)
         self.measure.currentIndexChanged.connect(self.look_changed)
-        self._row.addWidget(self.source)
-        self._row.addWidget(self.measure)
+        for box in (self.source, self.measure):
+            box.setMinimumWidth(LEAST_BOX)
+            self._row.addWidget(box)
         self._add_switches()
         self._row.addStretch(1)
         self._add_progress()

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from logitscope.gui import theme
 from logitscope.gui.panels import loss_words
 from logitscope.gui.panels.loss_heat import Heat
-from logitscope.gui.widgets.eliding_label import ElidingLabel
 from logitscope.gui.widgets.heat_legend import HeatLegend
+from logitscope.gui.widgets.parts_label import PartsLabel
 from logitscope.heat import Measure
 from logitscope.losses import LossTable
 from logitscope.text_units import TextUnits
@@ -20,7 +20,7 @@ class Figures(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.summary = ElidingLabel(self)
+        self.summary = PartsLabel(self)
         self.summary.setAccessibleName(self.tr("Averages"))
         self.legend = HeatLegend(self)
         row = QHBoxLayout(self)
@@ -33,20 +33,20 @@ class Figures(QWidget):
         """Of the chosen positions, or of all; without ``units`` there is nothing to show."""
         part = chosen or range(len(table))
         if units is None or not part:
-            self._say("", "")
+            self._say(())
             return
         known = ~np.isnan(table.log_probability[part.start : part.stop])
         counts = units.count(table.ids[part.start : part.stop][known])
         summary = table.summary(part.start, part.stop, *counts)
-        text = loss_words.summary_text(summary, is_part=bool(chosen))
-        if not text and len(table) == 1:
-            text = self.tr("One token alone has no loss: nothing stands before it.")
-        self._say(text, f"{text}\n{loss_words.summary_tip(summary)}")
+        parts = loss_words.summary_parts(summary, is_part=bool(chosen))
+        if not parts and len(table) == 1:
+            parts = (self.tr("One token alone has no loss: nothing stands before it."),)
+        self._say((*parts, loss_words.summary_tip(summary)), parts)
 
-    def _say(self, text: str, tip: str) -> None:
+    def _say(self, tip: tuple[str, ...], parts: tuple[str, ...] = ()) -> None:
         self.summary.setFont(theme.number_font())
-        self.summary.setText(text)
-        self.summary.setToolTip(tip)
+        self.summary.set_parts(parts)
+        self.summary.setToolTip("\n".join(tip))
 
     def show_legend(self, heat: Heat) -> None:
         """What the tints stand for."""

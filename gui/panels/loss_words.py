@@ -32,33 +32,30 @@ BUCKETS = (
     *(f"≤{limit}" for limit in RANK_LIMITS[1:]),
     f">{RANK_LIMITS[-1]}",
 )
-SEPARATOR = " · "
 
 
 def measure_name(measure: Measure) -> str:
     return translated("LossPanel", MEASURES[measure])
 
 
-def summary_text(summary: LossSummary, *, is_part: bool) -> str:
-    """One line; ``is_part``: of the chosen range."""
+def summary_parts(summary: LossSummary, *, is_part: bool) -> tuple[str, ...]:
+    """The averages, the most important first; ``is_part``: of the chosen range."""
     if summary.tokens == 0:
-        return ""
+        return ()
     counted = numbers.count(summary.tokens)
     words = _tr("selected: {n} tokens") if is_part else _tr("{n} tokens")
-    return SEPARATOR.join(
-        (
-            _tr("mean {x} nats").format(x=_figure(summary.mean_loss, 3)),
-            _tr("perplexity {x}").format(x=_perplexity(summary.perplexity)),
-            _tr("{x} bits/byte").format(x=_figure(summary.bits_per_byte, 3)),
-            _tr("{x} bits/char").format(x=_figure(summary.bits_per_character, 3)),
-            _tr("rank 1 {a}, ≤10 {b}, ≤100 {c}, ≤1000 {d}").format(
-                a=_share(summary.at_rank_1),
-                b=_share(summary.within_rank_10),
-                c=_share(summary.within_rank_100),
-                d=_share(summary.within_rank_1000),
-            ),
-            words.format(n=counted),
-        )
+    return (
+        _tr("mean {x} nats").format(x=_figure(summary.mean_loss, 3)),
+        _tr("perplexity {x}").format(x=_perplexity(summary.perplexity)),
+        words.format(n=counted),
+        _tr("{x} bits/byte").format(x=_figure(summary.bits_per_byte, 3)),
+        _tr("rank 1 {x}").format(x=_share(summary.at_rank_1)),
+        _tr("{x} bits/char").format(x=_figure(summary.bits_per_character, 3)),
+        _tr("rank ≤10 {b}, ≤100 {c}, ≤1000 {d}").format(
+            b=_share(summary.within_rank_10),
+            c=_share(summary.within_rank_100),
+            d=_share(summary.within_rank_1000),
+        ),
     )
 
 

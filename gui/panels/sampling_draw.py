@@ -69,9 +69,11 @@ class DrawSection(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
-        for widget in (self.sentence, self.bar, self.reason):
-            layout.addWidget(widget)
+        layout.addWidget(self.sentence)
+        layout.addWidget(self.bar)
+        # Before the reason, whose lines come and go: the buttons stay where they are.
         layout.addLayout(buttons)
+        layout.addWidget(self.reason)
         layout.addWidget(self.counts_title)
         layout.addWidget(self.counts)
 

@@ -34,12 +34,16 @@ class Columns:
     is_stacked: bool = False
 
 
-def columns(width: float, numbers: QFontMetricsF) -> Columns:
-    """Share a width among the columns: logit and id side by side, else stacked, else left out."""
+def columns(width: float, numbers: QFontMetricsF, legend: float = 0.0) -> Columns:
+    """Share a width among the columns: logit and id side by side, else stacked, else left out.
+
+    ``legend``: what stands above the texts needs this width.
+    """
     probability = numbers.horizontalAdvance("0.000000000")
     logit = numbers.horizontalAdvance("−000.00")
     token_id = numbers.horizontalAdvance("000000")
     text = min(TEXT_LIMITS[1], max(TEXT_LIMITS[0], TEXT_SHARE * width))
+    text = max(text, legend)
     text_x = MARK_WIDTH + GAP
     bar_x = text_x + text + GAP
     room = width - bar_x - 2 * GAP - probability

@@ -146,6 +146,11 @@ class RowPainter:
             self._painter.drawText(room, LEFT, word)
             x = room.right() + 2
 
+    @staticmethod
+    def legend_width(look: Look, words: Labels) -> float:
+        """From the left edge of the texts to the end of the legend's last word."""
+        return sum(SQUARE + look.width_of(word) + GAP / 2 + 5 for word in (words.raw, words.shaped))
+
     def _tick_names(self, height: float) -> None:
         last = len(self._axis.ticks) - 1
         for index, (place, text) in enumerate(self._axis.ticks):

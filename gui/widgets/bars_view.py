@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QToolTip, QWidget
 from logitscope.gui import theme
 from logitscope.gui.widgets import bars_paint
 from logitscope.gui.widgets.bars_data import LINEAR_AXIS, Axis, Bar, Scale, Tail, axis_for
-from logitscope.gui.widgets.bars_layout import columns
+from logitscope.gui.widgets.bars_layout import Columns, columns
 
 NUMBER_SIZE = -1.5
 """Points smaller than the chrome's text: a row has two lines of numbers."""
@@ -122,6 +122,12 @@ class BarsView(QAbstractScrollArea):
     def head_height(self) -> float:
         return self._head_height
 
+    @property
+    def columns(self) -> Columns:
+        """Where the columns stand."""
+        legend = bars_paint.RowPainter.legend_width(self._look, self._labels())
+        return columns(self.viewport().width(), self._look.number_metrics, legend)
+
     def row_count(self) -> int:
         return len(self._bars) + (self._tail is not None)
 
@@ -139,7 +145,7 @@ class BarsView(QAbstractScrollArea):
     def _shaped_area(self) -> QRect:
         """The bars and their numbers: all that a move of a sampler control changes, and no more
         than half of what a repaint costs."""
-        at = columns(self.viewport().width(), self._look.number_metrics)
+        at = self.columns
         left, right = int(at.bar_x) - 1, int(at.probability_x + at.probability_width) + 1
         top = int(self._head_height)
         return QRect(left, top, right - left, max(0, self.viewport().height() - top))
@@ -205,7 +211,7 @@ class BarsView(QAbstractScrollArea):
     def _paint_rows(self, painter: QPainter, *, only_shaped: bool) -> None:
         width = self.viewport().width()
         height = self.viewport().height()
-        at = columns(width, self._look.number_metrics)
+        at = self.columns
         palette = theme.palette()
         tint = palette.forced_tint if self._is_forced else palette.generated_tint
         rows = bars_paint.RowPainter(

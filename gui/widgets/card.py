@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from logitscope.gui import icons, theme
 from logitscope.gui.widgets.plain import plain, rich
+from logitscope.gui.widgets.shrinking_area import ShrinkingArea
 
 BUTTON = 24
 HELP_WIDTH = 360
@@ -65,6 +66,10 @@ class CardTitle(QFrame):
             return
         below = self._help_button.mapToGlobal(QPoint(0, self._help_button.height() + 4))
         popover(self._help_button, *self._help).popup(below)
+
+    def show_name(self, shown: bool) -> None:
+        """Whether the name stands here; a tab above may say it already."""
+        self.label.setVisible(shown)
 
     def _restyle(self) -> None:
         font = theme.ui_font()
@@ -121,5 +126,5 @@ def _body(panel: QWidget) -> QFrame:
     layout = QVBoxLayout(body)
     # Room for the frame's round corners.
     layout.setContentsMargins(4, 0, 4, 6)
-    layout.addWidget(panel)
+    layout.addWidget(ShrinkingArea(panel))
     return body

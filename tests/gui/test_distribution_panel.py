@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QImage
+from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
 from pytestqt.qtbot import QtBot
 from stub_engine import BOS, Stage
@@ -23,8 +23,8 @@ from logitscope.gui.panels.distribution import DistributionPanel
 from logitscope.gui.panels.ranked_model import Column
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.bars_data import Scale
-from logitscope.gui.widgets.bars_layout import columns
-from logitscope.gui.widgets.bars_view import TAIL
+from logitscope.gui.widgets.bars_paint import SQUARE
+from logitscope.gui.widgets.bars_view import NUMBER_SIZE, TAIL
 from logitscope.sampling import SamplerSettings
 
 torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
@@ -131,7 +131,7 @@ def test_a_bar_is_as_long_as_its_probability(opened: Opened) -> None:
     _, panel = opened(logits, temperature=0.5)
     view = panel.bars.view
     image = picture(panel)
-    at = columns(view.viewport().width(), view._look.number_metrics)
+    at = view.columns
     palette = theme.palette()
     for row, bar in enumerate(view.bars):
         top = view.head_height + row * view.row_height
@@ -141,12 +141,24 @@ def test_a_bar_is_as_long_as_its_probability(opened: Opened) -> None:
         assert shaped == pytest.approx(bar.shaped * at.bar_width, abs=3.0)
 
 
+@pytest.mark.parametrize("zoom", [0, 4, 8])
+def test_the_legend_ends_before_the_axis(opened: Opened, zoom: int) -> None:
+    _, panel = opened(np.zeros(50, dtype=np.float32))
+    panel.resize(320, 600)
+    theme.set_zoom(zoom)
+    view = panel.bars.view
+    words = QFontMetricsF(theme.number_font(NUMBER_SIZE)).horizontalAdvance("rawshaped")
+    at = view.columns
+    assert at.text_x + words + 2 * SQUARE < at.bar_x
+    theme.set_zoom(0)
+
+
 def test_a_removed_bar_is_hatched(opened: Opened) -> None:
     logits = np.log(np.array([0.6, 0.4], dtype=np.float32))
     _, panel = opened(logits, top_k=1)
     view = panel.bars.view
     image = picture(panel)
-    at = columns(view.viewport().width(), view._look.number_metrics)
+    at = view.columns
     y = int(view.head_height + 1.25 * view.row_height)
     stretch = range(int(at.bar_x) + 4, int(at.bar_x + 0.3 * at.bar_width))
     seen = {image.pixelColor(x, y).name() for x in stretch}

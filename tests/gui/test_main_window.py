@@ -121,6 +121,37 @@ def card_title(window: MainWindow, name: str) -> CardTitle:
     return card.title
 
 
+def names_of(window: MainWindow) -> set[str]:
+    """The panels whose name stands in their own title."""
+    return {name for name, dock in window.docks.items() if dock.title.label.isVisibleTo(dock.title)}
+
+
+def test_a_tab_and_the_panel_below_it_do_not_both_say_its_name(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    tabbed = {"loss", "branches"}
+    qtbot.waitUntil(lambda: not names_of(window) & tabbed)
+    assert {"distribution", "sampling"} <= names_of(window)
+    window.docks["branches"].close()
+    qtbot.waitUntil(lambda: "loss" in names_of(window))
+    window.focus_panel("branches")
+    qtbot.waitUntil(lambda: not names_of(window) & tabbed)
+    window.docks["loss"].setFloating(True)
+    qtbot.waitUntil(lambda: tabbed <= names_of(window))
+
+
+def test_the_window_fits_a_small_screen(loaded: MainWindow, read: Read) -> None:
+    """1920 x 1080 pixels at scale 2 are 960 x 540, of which the system takes a part."""
+    read(loaded, "The sky is")
+    for panel in DOCKED:
+        loaded.focus_panel(panel.id)
+        least = loaded.minimumSizeHint()
+        assert least.width() <= 940
+        assert least.height() <= 500
+    loaded.resize(940, 500)
+    assert (loaded.width(), loaded.height()) == (940, 500)
+
+
 # -- layout -------------------------------------------------------------------------------------
 
 

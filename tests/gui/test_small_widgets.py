@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from logitscope.gui.widgets.eliding_label import ElidingLabel
 from logitscope.gui.widgets.fold import Fold
+from logitscope.gui.widgets.parts_label import PartsLabel
 from logitscope.gui.widgets.slider_field import SliderField
 
 HANDLE = 16
@@ -92,3 +93,19 @@ def test_a_press_on_the_groove_puts_the_handle_there(
     qtbot.mouseClick(slider, Qt.MouseButton.LeftButton, pos=place)
     handle = HANDLE / slider.width()
     assert field.value == pytest.approx(2.0 * share, abs=2.0 * handle)
+
+
+def test_figures_that_do_not_fit_are_left_out_whole(qtbot: QtBot) -> None:
+    label = PartsLabel()
+    qtbot.addWidget(label)
+    parts = TEXT.split(" · ")
+    label.set_parts(parts)
+    label.resize(900, 24)
+    label.show()
+    qtbot.waitExposed(label)
+    assert label.shown == label.text() == TEXT
+    for kept in (2, 1):
+        wanted = " · ".join((*parts[:kept], "…"))
+        label.resize(label.fontMetrics().horizontalAdvance(wanted) + 2, 24)
+        assert label.shown == wanted
+        assert label.text() == TEXT
