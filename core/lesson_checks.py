@@ -49,8 +49,8 @@ def stepped(start: Moment, now: Moment, *, least: int = 1, greedy: bool | None =
 
 
 def rewound(start: Moment, now: Moment) -> bool:
-    """A token was generated and taken back: the tree has grown, the path has not."""
-    return now.state.count > start.state.count and len(now.path) == len(start.path)
+    """Something was generated, and taken back: there was a run, and the path is as it was."""
+    return now.runs > start.runs and len(now.path) == len(start.path)
 
 
 def forced(start: Moment, now: Moment) -> bool:

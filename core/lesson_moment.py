@@ -55,6 +55,8 @@ class Moment:
     position: int = 0
     follows_end: bool = True
     is_running: bool = False
+    runs: int = 0
+    """Runs that have ended since the lesson began to look."""
     losses: NDArray[np.float64] | None = None
     """(n,), nats, of the text on screen; NaN where not known. None: nobody scores it."""
     passes: PassFacts = field(default_factory=PassFacts)

@@ -28,17 +28,20 @@ def prepare(window: QMainWindow) -> None:
 def place(
     window: QMainWindow, specs: Sequence[PanelSpec], docks: Mapping[str, QDockWidget]
 ) -> None:
-    """Every dock where the table puts it: on the right one below the other, at the bottom all
+    """Every dock where the table puts it: on the sides one below the other, at the bottom all
     in one place as tabs, the first of them in front."""
+    left = [spec for spec in specs if spec.place is Place.LEFT]
     right = [spec for spec in specs if spec.place is Place.RIGHT]
     bottom = [spec for spec in specs if spec.place is Place.BOTTOM]
+    for spec in left:
+        window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, docks[spec.id])
     for spec in right:
         window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, docks[spec.id])
     for spec in bottom:
         window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, docks[spec.id])
     for spec in bottom[1:]:
         window.tabifyDockWidget(docks[bottom[0].id], docks[spec.id])
-    for spec in (*right, *bottom):
+    for spec in (*left, *right, *bottom):
         docks[spec.id].setVisible(spec.is_shown)
     if bottom:
         docks[bottom[0].id].raise_()

@@ -20,6 +20,7 @@ class Place(StrEnum):
     """Where a panel stands in the default layout."""
 
     CENTRE = "centre"
+    LEFT = "left"
     RIGHT = "right"
     BOTTOM = "bottom"
 
@@ -83,5 +84,8 @@ PANELS: tuple[PanelSpec, ...] = (
               is_shown=False),
     PanelSpec("compare", mark("Panels", "Compare"), "compare",
               f"{_PANELS}.compare:ComparePanel", Place.BOTTOM, "Ctrl+8", "Shift+F8", 1,
+              is_shown=False),
+    PanelSpec("lessons", mark("Panels", "Learn"), "lessons",
+              f"{_PANELS}.lessons:LessonsPanel", Place.LEFT, "Ctrl+9", "Shift+F9", 1,
               is_shown=False),
 )  # fmt: skip

@@ -99,6 +99,13 @@ BARS = Setting(
     low=5,
     high=200,
 )
+MOTION = Setting(
+    "appearance/motion",
+    True,
+    APPEARANCE,
+    mark("Settings", "Animation"),
+    mark("Settings", "The outline around a control that a lesson speaks of pulses."),
+)
 OPEN_LAST = Setting(
     "model/open_last",
     True,
@@ -150,6 +157,7 @@ TABLE: tuple[AnySetting, ...] = (
     THEME,
     ZOOM,
     BARS,
+    MOTION,
     RUN_LENGTH,
     OPEN_LAST,
     CONTEXT,

@@ -1,0 +1,158 @@
+"""The window as lessons and examples see it: panels by name, controls by name, what is on show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from typing import Protocol, cast
+
+from PySide6.QtCore import QRect
+from PySide6.QtWidgets import QDockWidget, QMenuBar, QWidget
+
+from logitscope.gui.panels.distribution import DistributionPanel
+from logitscope.gui.panels.text import TextPanel
+from logitscope.gui.widgets.bars_data import Scale
+
+
+class Stage(Protocol):
+    """What of the window is needed."""
+
+    @property
+    def panels(self) -> Mapping[str, QWidget]: ...
+
+    @property
+    def docks(self) -> Mapping[str, QDockWidget]: ...
+
+
+Target = tuple[QWidget, QRect]
+"""A widget and the part of it that is meant."""
+
+
+def stage_of(widget: QWidget) -> Stage | None:
+    """The window that a widget belongs to, also where its dock floats."""
+    above: QWidget | None = widget
+    while above is not None and not (hasattr(above, "panels") and hasattr(above, "docks")):
+        above = above.parentWidget()
+    return cast(Stage | None, above)
+
+
+# -- panels -------------------------------------------------------------------------------------
+
+
+def panels_in_sight(stage: Stage) -> frozenset[str]:
+    """Ids of the panels that are open and not behind another tab."""
+    return frozenset(
+        name
+        for name, panel in stage.panels.items()
+        if panel.isVisible() and not panel.visibleRegion().isEmpty()
+    )
+
+
+def bring(stage: Stage, name: str) -> None:
+    """Open a panel and put it in front; the keyboard stays where it is."""
+    dock = stage.docks.get(name)
+    if dock is not None:
+        dock.show()
+        dock.raise_()
+
+
+# -- what panels show ---------------------------------------------------------------------------
+
+
+def _distribution(stage: Stage) -> DistributionPanel:
+    return cast(DistributionPanel, stage.panels["distribution"])
+
+
+def _text(stage: Stage) -> TextPanel:
+    return cast(TextPanel, stage.panels["text"])
+
+
+_TABS = ("bars", "list", "curve", "how", "compare")
+
+
+def views(stage: Stage) -> frozenset[str]:
+    """What the panels show: a tab, a scale, switches that are on."""
+    distribution = _distribution(stage)
+    tab = distribution.tabs.currentWidget()
+    found = {f"tab:{name}" for name in _TABS if getattr(distribution, name) is tab}
+    found.add(f"scale:{Scale(distribution.scale_box.currentData()).value}")
+    if distribution.how.added.value != 0:
+        found.add("added")
+    if _text(stage).strip.ids.isChecked():
+        found.add("ids")
+    return frozenset(found)
+
+
+def show_view(stage: Stage, view: str) -> None:
+    """Let a panel show something. KeyError for what no panel has."""
+    kind, _, name = view.partition(":")
+    distribution = _distribution(stage)
+    if kind == "tab" and name in _TABS:
+        distribution.tabs.setCurrentWidget(getattr(distribution, name))
+    elif kind == "scale":
+        scales = [scale.value for scale in Scale]
+        if name not in scales:
+            raise KeyError(view)
+        distribution.scale_box.setCurrentIndex(scales.index(name))
+    elif view == "ids":
+        _text(stage).strip.ids.setChecked(True)
+    else:
+        raise KeyError(view)
+
+
+# -- controls -----------------------------------------------------------------------------------
+
+CONTROLS: dict[str, tuple[str, str]] = {
+    "tabs": ("distribution", "tabs.tabBar"),
+    "scale": ("distribution", "scale_box"),
+    "bars": ("distribution", "bars.view"),
+    "added": ("distribution", "how.added.slider"),
+    "temperature": ("sampling", "controls.temperature.slider"),
+    "top_p": ("sampling", "controls.top_p.slider"),
+    "draw_again": ("sampling", "draw.again"),
+    "step": ("text", "transport.step"),
+    "run": ("text", "transport.run"),
+    "ids": ("text", "strip.ids"),
+    "prompt": ("text", "editor"),
+    "tokens": ("text", "view"),
+    "loss": ("loss", "heat_view"),
+    "loss_figures": ("loss", "figures"),
+    "passes": ("passes", ""),
+    "origin": ("origin", ""),
+}
+"""Controls by the names that lessons use: panel, and attributes on the way to the widget."""
+MENUS = {"file_menu": 0, "view_menu": 3}
+"""Menus by the names that lessons use, and their places in the menu bar."""
+
+
+def control(stage: Stage, name: str) -> Target | None:
+    """A control that can be seen now; else the menu that opens its panel. KeyError for a name
+    that nobody has."""
+    if name in MENUS:
+        return _menu(stage, MENUS[name])
+    panel_id, path = CONTROLS[name]
+    panel = stage.panels.get(panel_id)
+    if panel is None:
+        return None
+    found = attrgetter(path)(panel) if path else panel
+    widget = cast(QWidget, found if isinstance(found, QWidget) else _called(found))
+    if widget.isVisible() and not widget.visibleRegion().isEmpty():
+        return widget, widget.rect()
+    return _menu(stage, MENUS["view_menu"]) if panel_id not in panels_in_sight(stage) else None
+
+
+def panel_of(name: str) -> str:
+    """The panel that a control is in; "" for a menu."""
+    return CONTROLS[name][0] if name in CONTROLS else ""
+
+
+def _called(found: object) -> object:
+    return cast(Callable[[], object], found)()
+
+
+def _menu(stage: Stage, place: int) -> Target | None:
+    window = cast(QWidget, stage)
+    bar = window.findChild(QMenuBar)
+    if bar is None or not bar.isVisible():
+        return None
+    return bar, bar.actionGeometry(bar.actions()[place])
