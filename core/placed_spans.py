@@ -42,6 +42,15 @@ class Placement:
     def is_complete(self) -> bool:
         return all(tokens is not None for tokens in self.blocks)
 
+    @property
+    def blocks_found(self) -> tuple[Range, ...]:
+        """Tokens of the blocks that were found."""
+        return tuple(tokens for tokens in self.blocks if tokens is not None)
+
+    def spans_in(self, block: int) -> tuple[Range, ...]:
+        """Tokens of the spans of a block."""
+        return tuple(span.tokens for span in self.spans if span.block == block)
+
 
 def place_spans(
     blocks: Sequence[Block], prompt_ids: Sequence[int], vocabulary: Vocabulary

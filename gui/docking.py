@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
 
 from logitscope.gui.panel_table import PanelSpec, Place
-from logitscope.gui.widgets.card import PanelDock
 
 RIGHT_SHARE = 0.42
 """Of the window's width, for the panels on the right."""
@@ -19,8 +18,8 @@ BOTTOM_SHARE = 0.36
 def prepare(window: QMainWindow) -> None:
     """How docks may be put together in this window."""
     window.setDockNestingEnabled(True)
-    # The columns reach to the bottom: what is below the text is about the text.
-    window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
+    # Loss and origin are both about the whole text, and need its width.
+    window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
     window.setCorner(Qt.Corner.BottomLeftCorner, Qt.DockWidgetArea.LeftDockWidgetArea)
     window.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
 
@@ -28,24 +27,24 @@ def prepare(window: QMainWindow) -> None:
 def place(
     window: QMainWindow, specs: Sequence[PanelSpec], docks: Mapping[str, QDockWidget]
 ) -> None:
-    """Every dock where the table puts it: on the sides one below the other, at the bottom all
+    """Every dock where the table puts it: on the right one below the other, at the bottom all
     in one place as tabs, the first of them in front."""
-    left = [spec for spec in specs if spec.place is Place.LEFT]
     right = [spec for spec in specs if spec.place is Place.RIGHT]
     bottom = [spec for spec in specs if spec.place is Place.BOTTOM]
-    for spec in left:
-        window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, docks[spec.id])
     for spec in right:
         window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, docks[spec.id])
     for spec in bottom:
         window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, docks[spec.id])
+    beside = [spec for spec in specs if spec.place is Place.BOTTOM_RIGHT]
+    for spec in beside:
+        window.splitDockWidget(docks[bottom[0].id], docks[spec.id], Qt.Orientation.Horizontal)
     for spec in bottom[1:]:
         window.tabifyDockWidget(docks[bottom[0].id], docks[spec.id])
-    for spec in (*left, *right, *bottom):
+    for spec in (*right, *bottom, *beside):
         docks[spec.id].setVisible(spec.is_shown)
     if bottom:
         docks[bottom[0].id].raise_()
-    _share_out(window, right, bottom, docks)
+    _share_out(window, right, bottom[:1] + beside, docks)
 
 
 def toggle(dock: QDockWidget) -> None:
@@ -55,27 +54,6 @@ def toggle(dock: QDockWidget) -> None:
     else:
         dock.show()
         dock.raise_()
-
-
-class TabNames(QObject):
-    """Lets docks that are tabs leave their name to the tab, as long as there are tabs."""
-
-    def __init__(self, window: QMainWindow, docks: Sequence[PanelDock]) -> None:
-        super().__init__(window)
-        self._window = window
-        self._docks = docks
-        # Qt tells of a change before it has put the docks in their places.
-        self._soon = QTimer(self, interval=0, singleShot=True)
-        self._soon.timeout.connect(self._show_names)
-        for dock in docks:
-            for signal in (dock.visibilityChanged, dock.topLevelChanged, dock.dockLocationChanged):
-                signal.connect(self._soon.start)
-        self._soon.start()
-
-    def _show_names(self) -> None:
-        for dock in self._docks:
-            others = self._window.tabifiedDockWidgets(dock)
-            dock.title.show_name(all(other.isHidden() for other in others))
 
 
 def _share_out(
@@ -91,3 +69,5 @@ def _share_out(
     window.resizeDocks(column, [width] * len(column), Qt.Orientation.Horizontal)
     height = round(BOTTOM_SHARE * window.height())
     window.resizeDocks([docks[spec.id] for spec in bottom[:1]], [height], Qt.Orientation.Vertical)
+    row = [docks[spec.id] for spec in bottom]
+    window.resizeDocks(row, [100 * spec.share for spec in bottom], Qt.Orientation.Horizontal)

@@ -34,7 +34,7 @@ from logitscope.gui.widgets.insets import inset_numbers
 from logitscope.gui.widgets.toast_stack import ToastStack
 from logitscope.gui.words import translated
 
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 """Raise it when the docks change so much that an old layout makes no sense."""
 USUAL_SIZE = QSize(1440, 900)
 FRAME_HEIGHT = 32
@@ -129,6 +129,9 @@ class MainWindow(QMainWindow):
         text = self.panels["text"]
         if isinstance(text, TextPanel):
             text.set_source_actions([self.command_actions[c.id] for c in SOURCE_COMMANDS])
+            for panel in self.panels.values():
+                if (marked := getattr(panel, "overlay_changed", None)) is not None:
+                    marked.connect(text.set_overlay)
         for panel_id, dock in self.docks.items():
             self.command_actions[f"toggle_{panel_id}"].setCheckable(True)
             dock.toggleViewAction().toggled.connect(self._mark_panels)

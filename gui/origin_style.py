@@ -111,6 +111,11 @@ def line_color(label: Label) -> QColor:
     return colors.readable(color_of(label), theme.palette().page, 3.0)
 
 
+def hatch_color(label: Label) -> QColor:
+    """Faint enough for the text that stands on it."""
+    return colors.with_alpha(line_color(label), 0.4)
+
+
 def ground_of(label: Label, strength: float) -> QColor:
     """Ground of a word; ``strength`` is its share, 0 to 1."""
     share = _WEAKEST + (_STRONGEST - _WEAKEST) * min(1.0, max(0.0, strength))
@@ -130,7 +135,7 @@ def style_of(word: WordOrigin, *, is_last: bool = True) -> CellStyle:
         mark_color=line_color(word.label),
         mark_width=2.0,
         keeps_background=True,
-        hatch=line_color(word.label) if look.is_hatched else None,
+        hatch=hatch_color(word.label) if look.is_hatched else None,
         sign=signs_of(word) if is_last else "",
     )
 

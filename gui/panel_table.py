@@ -20,9 +20,10 @@ class Place(StrEnum):
     """Where a panel stands in the default layout."""
 
     CENTRE = "centre"
-    LEFT = "left"
     RIGHT = "right"
     BOTTOM = "bottom"
+    BOTTOM_RIGHT = "bottom_right"
+    """Beside those at the bottom."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +72,14 @@ PANELS: tuple[PanelSpec, ...] = (
     PanelSpec("text", mark("Panels", "Text"), "text", f"{_PANELS}.text:TextPanel",
               Place.CENTRE, "Ctrl+1", "", 1, (("transport.length", RUN_LENGTH),)),
     PanelSpec("distribution", mark("Panels", "Next token"), "bars",
-              f"{_PANELS}.distribution:DistributionPanel", Place.RIGHT, "Ctrl+2", "F6", 10,
+              f"{_PANELS}.distribution:DistributionPanel", Place.RIGHT, "Ctrl+2", "F6", 11,
               (("count_box", BARS),)),
     PanelSpec("sampling", mark("Panels", "Sampling"), "sliders",
-              f"{_PANELS}.sampling:SamplingPanel", Place.RIGHT, "Ctrl+3", "F7", 10),
+              f"{_PANELS}.sampling:SamplingPanel", Place.RIGHT, "Ctrl+3", "F7", 9),
     PanelSpec("loss", mark("Panels", "Loss"), "loss", f"{_PANELS}.loss:LossPanel",
               Place.BOTTOM, "Ctrl+4", "F8", 2),
+    PanelSpec("origin", mark("Panels", "Origin"), "origin",
+              f"{_PANELS}.origin:OriginPanel", Place.BOTTOM_RIGHT, "Ctrl+5", "Shift+F5", 3),
     PanelSpec("branches", mark("Panels", "Branches"), "branch",
               f"{_PANELS}.branches:BranchesPanel", Place.BOTTOM, "Ctrl+6", "Shift+F6", 1),
     PanelSpec("passes", mark("Panels", "Passes"), "passes",
@@ -84,8 +87,5 @@ PANELS: tuple[PanelSpec, ...] = (
               is_shown=False),
     PanelSpec("compare", mark("Panels", "Compare"), "compare",
               f"{_PANELS}.compare:ComparePanel", Place.BOTTOM, "Ctrl+8", "Shift+F8", 1,
-              is_shown=False),
-    PanelSpec("lessons", mark("Panels", "Learn"), "lessons",
-              f"{_PANELS}.lessons:LessonsPanel", Place.LEFT, "Ctrl+9", "Shift+F9", 1,
               is_shown=False),
 )  # fmt: skip

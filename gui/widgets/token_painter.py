@@ -49,7 +49,7 @@ class CellStyle:
     """Small, at the upper right corner."""
 
 
-_PEN_STYLES = {
+PEN_STYLES = {
     Mark.UNDERLINE: Qt.PenStyle.SolidLine,
     Mark.DASHED: Qt.PenStyle.DashLine,
     Mark.DOTTED: Qt.PenStyle.DotLine,
@@ -128,7 +128,7 @@ class TokenPainter:
 
     def _paint_mark(self, rect: QRectF, style: CellStyle) -> None:
         width = style.mark_width
-        pen = QPen(style.mark_color or self._colors.accent, width, _PEN_STYLES[style.mark])
+        pen = QPen(style.mark_color or self._colors.accent, width, PEN_STYLES[style.mark])
         pen.setCapStyle(Qt.PenCapStyle.FlatCap)
         self._painter.setPen(pen)
         y, left, right = rect.bottom() - width * 2 / 3, rect.left() + 1.0, rect.right() - 1.0

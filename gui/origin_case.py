@@ -1,0 +1,65 @@
+"""What the origin analysis is about: the document's answer and sources, or why there is nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from logitscope.gui.session_view import SessionView
+from logitscope.origin_sentences import against_bos
+from logitscope.origin_types import OriginCase
+from logitscope.placed_spans import Placement, place_spans
+from logitscope.sources import has_sources
+
+MANY_SPANS = 30
+"""Above this the search for sources is asked for: it takes minutes, and works in groups."""
+
+
+class Obstacle(StrEnum):
+    """Why nothing can be worked out."""
+
+    NO_MODEL = "no_model"
+    READING = "reading"
+    """The model has not read the prompt yet."""
+    NO_ANSWER = "no_answer"
+    NO_SOURCE = "no_source"
+    CHANGED_TEXT = "changed_text"
+    """The chat template writes the marked text in another way."""
+    NO_FRAME = "no_frame"
+    """Without the sources nothing would be left to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A case, or the obstacle; the placement of the blocks where the ids are known."""
+
+    case: OriginCase | None = None
+    obstacle: Obstacle | None = None
+    placement: Placement | None = None
+
+
+def subject_of(session: SessionView, *, whole_prompt: bool) -> Subject:
+    """What there is to work out. ``whole_prompt``: everything behind BOS is the source."""
+    vocabulary, state = session.vocabulary, session.state
+    if session.model is None or vocabulary is None:
+        return Subject(obstacle=Obstacle.NO_MODEL)
+    if not session.is_ready:
+        return Subject(obstacle=Obstacle.READING)
+    placement = place_spans(state.blocks, state.prompt_ids, vocabulary)
+    answer = session.document.tail_ids
+    if whole_prompt:
+        case = against_bos(vocabulary, state.prompt_ids, answer)
+    else:
+        spans = tuple(span.tokens for span in placement.spans)
+        case = OriginCase(state.prompt_ids, spans, answer)
+    return Subject(case, _obstacle(session, case, whole_prompt), placement)
+
+
+def _obstacle(session: SessionView, case: OriginCase, whole_prompt: bool) -> Obstacle | None:
+    if not whole_prompt and not has_sources(session.state.blocks):
+        return Obstacle.NO_SOURCE
+    if not case.answer_ids:
+        return Obstacle.NO_ANSWER
+    if not case.sources:
+        return Obstacle.NO_FRAME if whole_prompt else Obstacle.CHANGED_TEXT
+    return None
