@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
 
 from logitscope.gui.panel_table import PanelSpec, Place
+from logitscope.gui.widgets.card import PanelDock
 
 RIGHT_SHARE = 0.42
 """Of the window's width, for the panels on the right."""
@@ -27,10 +28,13 @@ def prepare(window: QMainWindow) -> None:
 def place(
     window: QMainWindow, specs: Sequence[PanelSpec], docks: Mapping[str, QDockWidget]
 ) -> None:
-    """Every dock where the table puts it: on the right one below the other, at the bottom all
+    """Every dock where the table puts it: on the sides one below the other, at the bottom all
     in one place as tabs, the first of them in front."""
+    left = [spec for spec in specs if spec.place is Place.LEFT]
     right = [spec for spec in specs if spec.place is Place.RIGHT]
     bottom = [spec for spec in specs if spec.place is Place.BOTTOM]
+    for spec in left:
+        window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, docks[spec.id])
     for spec in right:
         window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, docks[spec.id])
     for spec in bottom:
@@ -40,7 +44,7 @@ def place(
         window.splitDockWidget(docks[bottom[0].id], docks[spec.id], Qt.Orientation.Horizontal)
     for spec in bottom[1:]:
         window.tabifyDockWidget(docks[bottom[0].id], docks[spec.id])
-    for spec in (*right, *bottom, *beside):
+    for spec in (*left, *right, *bottom, *beside):
         docks[spec.id].setVisible(spec.is_shown)
     if bottom:
         docks[bottom[0].id].raise_()
@@ -54,6 +58,27 @@ def toggle(dock: QDockWidget) -> None:
     else:
         dock.show()
         dock.raise_()
+
+
+class TabNames(QObject):
+    """Lets docks that are tabs leave their name to the tab, as long as there are tabs."""
+
+    def __init__(self, window: QMainWindow, docks: Sequence[PanelDock]) -> None:
+        super().__init__(window)
+        self._window = window
+        self._docks = docks
+        # Qt tells of a change before it has put the docks in their places.
+        self._soon = QTimer(self, interval=0, singleShot=True)
+        self._soon.timeout.connect(self._show_names)
+        for dock in docks:
+            for signal in (dock.visibilityChanged, dock.topLevelChanged, dock.dockLocationChanged):
+                signal.connect(self._soon.start)
+        self._soon.start()
+
+    def _show_names(self) -> None:
+        for dock in self._docks:
+            others = self._window.tabifiedDockWidgets(dock)
+            dock.title.show_name(all(other.isHidden() for other in others))
 
 
 def _share_out(

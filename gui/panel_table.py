@@ -20,6 +20,7 @@ class Place(StrEnum):
     """Where a panel stands in the default layout."""
 
     CENTRE = "centre"
+    LEFT = "left"
     RIGHT = "right"
     BOTTOM = "bottom"
     BOTTOM_RIGHT = "bottom_right"
@@ -72,10 +73,10 @@ PANELS: tuple[PanelSpec, ...] = (
     PanelSpec("text", mark("Panels", "Text"), "text", f"{_PANELS}.text:TextPanel",
               Place.CENTRE, "Ctrl+1", "", 1, (("transport.length", RUN_LENGTH),)),
     PanelSpec("distribution", mark("Panels", "Next token"), "bars",
-              f"{_PANELS}.distribution:DistributionPanel", Place.RIGHT, "Ctrl+2", "F6", 11,
+              f"{_PANELS}.distribution:DistributionPanel", Place.RIGHT, "Ctrl+2", "F6", 10,
               (("count_box", BARS),)),
     PanelSpec("sampling", mark("Panels", "Sampling"), "sliders",
-              f"{_PANELS}.sampling:SamplingPanel", Place.RIGHT, "Ctrl+3", "F7", 9),
+              f"{_PANELS}.sampling:SamplingPanel", Place.RIGHT, "Ctrl+3", "F7", 10),
     PanelSpec("loss", mark("Panels", "Loss"), "loss", f"{_PANELS}.loss:LossPanel",
               Place.BOTTOM, "Ctrl+4", "F8", 2),
     PanelSpec("origin", mark("Panels", "Origin"), "origin",
@@ -87,5 +88,8 @@ PANELS: tuple[PanelSpec, ...] = (
               is_shown=False),
     PanelSpec("compare", mark("Panels", "Compare"), "compare",
               f"{_PANELS}.compare:ComparePanel", Place.BOTTOM, "Ctrl+8", "Shift+F8", 1,
+              is_shown=False),
+    PanelSpec("lessons", mark("Panels", "Learn"), "lessons",
+              f"{_PANELS}.lessons:LessonsPanel", Place.LEFT, "Ctrl+9", "Shift+F9", 1,
               is_shown=False),
 )  # fmt: skip
