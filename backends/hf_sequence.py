@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ class CachedSequence:
                 "cannot step through a text with it: choose another model."
             )
         self._keeps_rows = "logits_to_keep" in parameters
+        self._takes_mask = {"attention_mask", "position_ids"} <= parameters.keys()
         self._watch = UNWATCHED
         self._one_by_one = False
         self._hooks = [layer.register_forward_pre_hook(self._poll) for layer in self._layers()]
@@ -68,6 +70,17 @@ class CachedSequence:
 
         plain = (DynamicLayer, DynamicIndexedLayer, DummyLayer)
         return all(type(layer) in plain for layer in self._cache.layers)
+
+    @property
+    def can_be_masked(self) -> bool:
+        """Whether parts of the cache can be hidden: `expanded` and `feed_beside` work."""
+        from transformers.cache_utils import DynamicLayer
+
+        return self._takes_mask and all(type(layer) is DynamicLayer for layer in self._cache.layers)
+
+    @property
+    def is_closed(self) -> bool:
+        return self._model is None
 
     @property
     def bytes_per_token(self) -> float:
@@ -141,6 +154,49 @@ class CachedSequence:
             logits = pieces[0] if len(pieces) == 1 else self._torch.cat(pieces)
             rows: NDArray[np.float32] = logits.float().cpu().numpy()
         self._last_row = rows[-1:].copy()
+        return rows
+
+    def forget_row(self) -> None:
+        """Another sequence has used the model: what it keeps of its last pass is not ours."""
+        self._last_row = None
+
+    def expanded(self, length: int, copies: int) -> Any:
+        """A cache that holds the first ``length`` cached ids ``copies`` times; it shares memory
+        with this one until tokens are added."""
+        cache = copy.copy(self._cache)
+        cache.layers = []
+        for layer in self._cache.layers:
+            own = copy.copy(layer)
+            own.keys, own.values = (
+                tensor[:, :, :length].expand(copies, -1, -1, -1)
+                for tensor in (layer.keys, layer.values)
+            )
+            cache.layers.append(own)
+        return cache
+
+    def feed_beside(
+        self, cache: Any, ids: NDArray[np.int64], mask: NDArray[np.int64], watch: Watch
+    ) -> NDArray[np.float32]:
+        """Run ids (n, t) through the model behind a cache of ``expanded``; logits (n, t, V).
+
+        ``mask`` (n, all tokens until now): 0 hides one. Positions count hidden ones, too."""
+        count, end = ids.shape[1], mask.shape[1]
+        with self._watched(watch), self._torch.inference_mode():
+            watch.check()
+            tokens, seen, places = (
+                self._torch.as_tensor(array, device=self._device)
+                for array in (ids, mask, np.arange(end - count, end)[None])
+            )
+            keep = {"logits_to_keep": count} if self._keeps_rows else {}
+            output = self._model(
+                input_ids=tokens,
+                attention_mask=seen,
+                position_ids=places.expand(len(ids), -1),
+                use_cache=True,
+                **{self._cache_name: cache},
+                **keep,
+            )
+            rows: NDArray[np.float32] = output.logits[:, -count:].float().cpu().numpy()
         return rows
 
     def _passes(self, known: int, wanted: int, end: int) -> Iterator[tuple[int, int]]:
