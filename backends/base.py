@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from logitscope.attribution_units import GradientMethod, TokenAttribution
 from logitscope.unembedding import Unembedding
 from logitscope.vocabulary import Vocabulary
 
@@ -254,6 +255,25 @@ class WithHiddenState(Protocol):
 
         Uses the cache as ``next_logits`` does, and raises what it raises; the parts add up to the
         row's own logit within 1e-3 in float32."""
+
+
+class WithGradients(Protocol):
+    """What a backend with the capability ``gradients`` can do besides."""
+
+    def attribute(
+        self,
+        ids: Sequence[int],
+        target: int,
+        method: GradientMethod,
+        steps: int = 50,
+        watch: Watch = UNWATCHED,
+    ) -> TokenAttribution:
+        """What each of ``ids`` adds to the log-probability of ``target`` behind them, to first
+        order (gradient x input) or along a path of ``steps`` points (integrated gradients).
+
+        ``watch.report`` gets (points done, points in all). Raises ContextOverflow, Cancelled,
+        NotEnoughMemory; ValueError for no ids or an id outside the vocabulary. The cache is left
+        as it is."""
 
 
 class Loader(Protocol):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from logitscope.attribution_units import GradientMethod, TokenAttribution
 from logitscope.backends.base import (
     UNWATCHED,
     BackendError,
@@ -32,19 +33,26 @@ from logitscope.backends.base import (
 from logitscope.backends.chat_template import render
 from logitscope.backends.hf_files import inspect_folder
 from logitscope.backends.hf_gguf import load_gguf
+from logitscope.backends.hf_gradients import Gradients
 from logitscope.backends.hf_load import (
     LoadedParts,
     describe_device,
     free_memory,
     import_libraries,
-    is_out_of_memory,
     load_parts,
 )
 from logitscope.backends.hf_sequence import CachedSequence
 from logitscope.backends.hf_unembedding import OutputHead
+from logitscope.backends.hf_variants import Variants, memory_checked
 from logitscope.backends.hf_vocabulary import SpecialIds, encode, read_vocabulary
 from logitscope.backends.llamacpp_plan import physical_cores
-from logitscope.backends.plain_variants import Range, score_each, score_each_cut
+from logitscope.backends.plain_variants import (
+    Range,
+    check_cuts,
+    check_variants,
+    score_each,
+    score_each_cut,
+)
 from logitscope.unembedding import Unembedding
 from logitscope.vocabulary import Vocabulary
 
@@ -96,14 +104,24 @@ class HfBackend:
         self._vocabulary, notes = read_vocabulary(
             parts.tokenizer.backend_tokenizer, n_vocab, special
         )
+        gradients = Gradients(torch, parts.model, special.bos)
         facts = describe_model(torch, parts, options, self._sequence)
         self._info = replace(
             facts,
             n_vocab=n_vocab,
             notes=(*notes, *facts.notes),
-            capabilities=replace(facts.capabilities, hidden_state=self._head.is_understood),
+            capabilities=replace(
+                facts.capabilities,
+                hidden_state=self._head.is_understood,
+                gradients=gradients.is_possible,
+            ),
         )
         self._sequence.reset()
+        self._gradients = gradients
+        # The head keeps the state of the newest pass, which must be that of the newest row.
+        self._variants = Variants(
+            torch, parts.model, n_vocab, self._rows_bytes, self._sequence.forget_row
+        )
 
     @property
     def info(self) -> ModelInfo:
@@ -185,7 +203,12 @@ class HfBackend:
         watch: Watch = UNWATCHED,
     ) -> Iterator[VariantRows]:
         """See ``base.Backend``."""
-        return score_each(self, contexts, continuation, watch)
+        check_variants(self._info, contexts, continuation)
+        if not self._info.capabilities.prefix_reuse:
+            return score_each(self, contexts, continuation, watch)
+        if not contexts or not continuation:
+            return iter(())
+        return self._variants.exact(contexts, continuation, watch)
 
     def score_cuts(
         self,
@@ -195,7 +218,12 @@ class HfBackend:
         watch: Watch = UNWATCHED,
     ) -> Iterator[VariantRows]:
         """See ``base.Backend``."""
-        return score_each_cut(self, context, cuts, continuation, watch)
+        check_cuts(self._info, context, cuts, continuation)
+        if not self._info.capabilities.cut_cache:
+            return score_each_cut(self, context, cuts, continuation, watch)
+        if not cuts or not continuation:
+            return iter(())
+        return self._variants.cut(context, cuts, continuation, watch)
 
     def unembed(self, ids: Sequence[int], token_id: int, watch: Watch = UNWATCHED) -> Unembedding:
         """See ``base.WithHiddenState``."""
@@ -203,23 +231,40 @@ class HfBackend:
         row = self._rows(ids, 1, watch)[0]
         return self._head.explain(token_id, row, tied=bool(self._info.tied_embeddings))
 
+    def attribute(
+        self,
+        ids: Sequence[int],
+        target: int,
+        method: GradientMethod,
+        steps: int = 50,
+        watch: Watch = UNWATCHED,
+    ) -> TokenAttribution:
+        """See ``base.WithGradients``."""
+        self._check_ids(ids)
+        self._check_ids([target])
+        self._require_open()
+        with memory_checked(self._torch, len(ids)):
+            return self._gradients.attribute(ids, target, method, steps, watch)
+
     def close(self) -> None:
         """Free weights and caches; twice is harmless."""
+        self._gradients.close()
+        self._variants.close()
         self._head.close()
         self._sequence.close()
 
     def _rows(self, ids: Sequence[int], count: int, watch: Watch) -> NDArray[np.float32]:
+        self._require_open()
         try:
-            return self._sequence.rows(ids, count, watch)
-        except Exception as error:
-            if not is_out_of_memory(self._torch, error):
-                raise
+            with memory_checked(self._torch, len(ids)):
+                return self._sequence.rows(ids, count, watch)
+        except NotEnoughMemory:
             self._sequence.reset()
-            raise NotEnoughMemory(
-                f"The memory did not suffice for {len(ids)} tokens: shorten the text or close "
-                "other programs.",
-                str(error),
-            ) from error
+            raise
+
+    def _require_open(self) -> None:
+        if self._sequence.is_closed:
+            raise BackendError(f"{self._info.name} is closed: load it again.")
 
     def _check_ids(self, ids: Sequence[int]) -> None:
         if not ids:
@@ -327,7 +372,9 @@ def describe_model(
         tied_embeddings=_is_tied(model),
         header_hash=identity.header_hash,
         capabilities=Capabilities(
-            prefix_reuse=sequence.can_be_cut, offload=not parts.device.startswith("cpu")
+            prefix_reuse=sequence.can_be_cut,
+            offload=not parts.device.startswith("cpu"),
+            cut_cache=sequence.can_be_masked,
         ),
         notes=tuple(notes),
     )
