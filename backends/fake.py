@@ -3,13 +3,14 @@
 It is named by a pseudo-path, ``fake:`` and settings separated by commas, all of them optional::
 
     fake:vocab=1000,seed=1,context=4096,decode_ms=20,prefill_ms_per_token=1,load_ms=500,
-    end_after=40,template=plain|none|error|loop|stuck,
+    end_after=40,nan_after=50,template=plain|none|error|loop|stuck,
     fail=load|prefill|decode,bug=…,abort=…,crash=…,hang=…,freeze=…,after=3
 
 ``fail`` raises BackendError and ``bug`` an unexpected error; ``abort`` and ``crash`` end the
 process with SIGABRT and SIGSEGV; ``hang`` never returns and ignores the cancel flag, ``freeze``
 the same while it holds the interpreter lock. ``after`` passes of the named phase go well first.
-From ``end_after`` ids on, EOS is all but certain.
+From ``end_after`` ids on, EOS is all but certain; from ``nan_after`` ids on, rows are NaN, as
+those of a damaged file.
 """
 
 from __future__ import annotations
@@ -209,6 +210,8 @@ class FakeBackend:
         row[favoured] += np.linspace(7, 3, 8, dtype=np.float32)
         if settings.end_after and length >= settings.end_after:
             row[self._vocabulary.eos] += 60
+        if settings.nan_after and length >= settings.nan_after:
+            row[:] = np.nan
         return row
 
 

@@ -26,6 +26,7 @@ class FakeSettings:
     prefill_ms_per_token: float = 0.0
     load_ms: float = 0.0
     end_after: int = 0
+    nan_after: int = 0
     template: str = "plain"
     fail: str = ""
     bug: str = ""

@@ -47,6 +47,10 @@ from logitscope.backends.rows import RowRing
 from logitscope.surprisal import token_numbers
 
 Row = NDArray[np.float32]
+NO_LOGITS = (
+    "The model gave numbers that are no logits (NaN or infinity) for this text; "
+    "its file may be damaged."
+)
 
 
 def failure(number: int, error: BaseException) -> Failed:
@@ -195,7 +199,11 @@ class Server:
         rest: Score | None = None
         try:
             for rows in self._backend.score(work.ids, done, work.stop, self._score_watch(work)):
-                self._scored(work, done, rows)
+                sound = _sound_rows(rows)
+                if sound:
+                    self._scored(work, done, rows[:sound])
+                if sound < len(rows):
+                    raise BackendError(NO_LOGITS)
                 done += len(rows)
         except Cancelled:
             rest = replace(work, start=done)
@@ -239,10 +247,7 @@ class Server:
         self._last_row = None
         row = self._backend.next_logits(ids, watch)
         if not np.isfinite(row.max()):
-            raise BackendError(
-                "The model gave numbers that are no logits (NaN or infinity) for this text; "
-                "its file may be damaged."
-            )
+            raise BackendError(NO_LOGITS)
         self._last_ids, self._last_row = list(ids), row
         return row, self._backend.last_pass
 
@@ -252,3 +257,9 @@ class Server:
             report=self._outbox.progress(number, phase),
             flag_address=self._flags.address(number),
         )
+
+
+def _sound_rows(rows: Row) -> int:
+    """How many rows from the first on are logits: their largest entry is a number."""
+    is_sound = np.isfinite(rows.max(axis=1))
+    return len(rows) if is_sound.all() else int(is_sound.argmin())

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
+import numpy as np
 import psutil
 import pytest
 
@@ -32,6 +36,37 @@ def test_a_failure_is_raised_and_the_model_lives_on() -> None:
         with pytest.raises(BackendError, match="failed in prefill") as caught:
             list(model.score(IDS, 1, len(IDS)))
         assert not isinstance(caught.value, ModelDied)
+        assert model.tokenize("a", add_special=False)
+
+
+def test_rows_that_are_no_logits_are_one_sentence_and_what_came_before_is_kept() -> None:
+    with ScoringModel("fake:vocab=400,nan_after=100") as model:
+        known: list[float] = []
+        with pytest.raises(BackendError, match=r"no logits \(NaN or infinity\)") as caught:
+            for part in model.score(IDS, 1, len(IDS)):
+                known.extend(part.log_probability.tolist())
+        assert not isinstance(caught.value, ModelDied)
+        assert "\n" not in str(caught.value)
+        with ScoringModel("fake:vocab=400") as sound:
+            rows = [part.log_probability for part in sound.score(IDS, 1, 100)]
+        # Position p is predicted from p ids: the first bad row is that of position 100.
+        np.testing.assert_array_equal(known, np.concatenate(rows))
+        assert model.tokenize("a", add_special=False)
+
+
+@pytest.mark.torch
+def test_a_token_with_damaged_weights_is_one_sentence(tiny_hf: Path, tmp_path: Path) -> None:
+    load_file = pytest.importorskip("safetensors.numpy").load_file
+    save_file = pytest.importorskip("safetensors.numpy").save_file
+    folder = tmp_path / "damaged"
+    shutil.copytree(tiny_hf, folder)
+    weights = load_file(folder / "model.safetensors")
+    # One token's own row: the pass at loading does not meet it.
+    weights["model.embed_tokens.weight"][IDS[20]] = np.nan
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    with ScoringModel(str(folder)) as model:
+        with pytest.raises(BackendError, match=r"no logits \(NaN or infinity\)"):
+            list(model.score(IDS[:40], 1, 40))
         assert model.tokenize("a", add_special=False)
 
 
