@@ -7,7 +7,7 @@ BIN = .venv/bin
 TREE = build/tree
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench check lint types borders tree format environment test-environment clean
+.PHONY: help run test bench eval-origin check lint types borders tree format environment test-environment clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,6 +20,9 @@ test: test-environment ## Set up if needed, run all tests without a screen (ARGS
 
 bench: test-environment ## Measure speed and memory, print a table
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest tests/benchmarks -s -q $(ARGS)
+
+eval-origin: test-environment ## Evaluate the origin analysis on Prov-120 (MODEL=path for another model)
+	nice $(BIN)/python tests/benchmarks/eval_origin.py $(if $(MODEL),"$(MODEL)") $(ARGS)
 
 check: lint types borders ## Lint, formatting, types, borders between the rooms
 
