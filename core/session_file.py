@@ -17,7 +17,7 @@ from typing import Any
 from logitscope.document import Block, State
 from logitscope.sampling import SamplerSettings, Stage
 from logitscope.steps import Draw, Origin, StepRecord
-from logitscope.tree import ROOT, Tree
+from logitscope.tree import ROOT, Node, Tree
 
 FORMAT = "logitscope-session"
 VERSION = 1
@@ -84,9 +84,7 @@ def dumps(session: SavedSession) -> str:
         "settings": _settings_to_json(state.settings),
         "prompt_ids": state.prompt_ids,
         "made_by": state.model,
-        "nodes": [
-            [state.tree[i].parent, _step_to_json(state.tree[i].step)] for i in range(state.count)
-        ],
+        **_nodes_to_json([state.tree[i] for i in range(state.count)]),
         "leaf": state.leaf,
         "names": state.names,
         "deleted": sorted(state.deleted),
@@ -133,6 +131,20 @@ def _settings_from_json(data: dict[str, Any]) -> SamplerSettings:
     return SamplerSettings(**known)
 
 
+def _nodes_to_json(nodes: list[Node]) -> dict[str, Any]:
+    """Every settings that made a step is written once; ``runs`` holds its place, or None."""
+    places: dict[SamplerSettings, int] = {}
+    runs = [
+        None if settings is None else places.setdefault(settings, len(places))
+        for settings in (node.step.settings for node in nodes)
+    ]
+    return {
+        "nodes": [[node.parent, _step_to_json(node.step)] for node in nodes],
+        "runs": runs,
+        "run_settings": [_settings_to_json(settings) for settings in places],
+    }
+
+
 def _step_to_json(step: StepRecord) -> dict[str, Any]:
     return {
         "id": step.token_id,
@@ -147,7 +159,7 @@ def _step_to_json(step: StepRecord) -> dict[str, Any]:
     }
 
 
-def _step_from_json(data: dict[str, Any]) -> StepRecord:
+def _step_from_json(data: dict[str, Any], settings: SamplerSettings | None) -> StepRecord:
     draw = data["draw"]
     top_ids, top_log_probabilities = data["top"]
     return StepRecord(
@@ -161,11 +173,12 @@ def _step_from_json(data: dict[str, Any]) -> StepRecord:
         top_ids=tuple(_id(token_id) for token_id in top_ids),
         top_log_probabilities=tuple(float(number) for number in top_log_probabilities),
         seconds=float(data["seconds"]),
+        settings=settings,
     )
 
 
 def _state_from_json(data: dict[str, Any]) -> State:
-    tree = _tree_from_json(data["nodes"])
+    tree = _tree_from_json(data)
     leaf = _node(data["leaf"], tree)
     return State(
         blocks=tuple(_block_from_json(block) for block in data["blocks"]),
@@ -183,10 +196,14 @@ def _state_from_json(data: dict[str, Any]) -> State:
     )
 
 
-def _tree_from_json(nodes: list[Any]) -> Tree:
+def _tree_from_json(data: dict[str, Any]) -> Tree:
+    """Older files do not say which settings made a step."""
+    made_with = [_settings_from_json(settings) for settings in data.get("run_settings", ())]
+    runs = data.get("runs") or [None] * len(data["nodes"])
     tree = Tree()
-    for parent, step in nodes:
-        tree.add(_node(parent, tree), _step_from_json(step))
+    for (parent, step), run in zip(data["nodes"], runs, strict=True):
+        settings = None if run is None else made_with[run]
+        tree.add(_node(parent, tree), _step_from_json(step, settings))
     return tree
 
 

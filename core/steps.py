@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from logitscope.sampler_settings import SamplerSettings
+
 
 class Origin(StrEnum):
     """How a token came into the text."""
@@ -58,3 +60,6 @@ class StepRecord:
     """Natural logarithms of the raw probabilities of ``top_ids``."""
     seconds: float
     """Wall time of the step in the model process: decode and choice."""
+    settings: SamplerSettings | None = None
+    """The sampler's settings of the run, one object for all its steps; None where no sampler chose
+    the token, and for steps of sessions saved before it was kept."""

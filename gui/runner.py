@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from dataclasses import replace
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -33,6 +34,8 @@ class Runner(QObject):
         self._engine = engine
         self._document = document
         self._change: Change | None = None
+        self._settings = document.state.settings
+        """Of the run."""
         self._has_decoded = False
         self._seconds: deque[float] = deque(maxlen=SPEED_STEPS)
         self._timer = QTimer(self, interval=FRAME_MS, singleShot=True)
@@ -56,6 +59,7 @@ class Runner(QObject):
     def start(self, max_tokens: int, stop_texts: tuple[str, ...], change: Change) -> None:
         state = self._document.state
         self._change = change
+        self._settings = state.settings
         self._has_decoded = False
         self._worked = time.thread_time()
         self._timer.setInterval(FRAME_MS)
@@ -70,7 +74,7 @@ class Runner(QObject):
 
     def take_step(self, reply: Stepped) -> None:
         self.newest = (self._document.ids[: reply.position], reply.row)
-        self._document.append(reply.step)
+        self._document.append(replace(reply.step, settings=self._settings))
         if self._has_decoded:
             self._seconds.append(reply.step.seconds)
         # The first row is usually at hand before the run: its time is no decode.

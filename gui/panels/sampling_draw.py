@@ -37,6 +37,8 @@ class DrawSection(QWidget):
         self._labels = labels
         self._attempt = 0
         self._seen: tuple[ShownRow | None, Shaped | None] = (None, None)
+        self._then: tuple[ShownRow, SamplerSettings, Shaped] | None = None
+        """What is shown of a step that was drawn with other settings."""
         self.sentence = plain(QLabel())
         self.reason = plain(QLabel())
         self.bar = DrawBar()
@@ -50,6 +52,12 @@ class DrawSection(QWidget):
         self.many = QPushButton(self.tr("Draw {n} times").format(n=numbers.count(MANY)))
         self.many.setToolTip(self.tr("Counts what comes, against what is to be expected."))
         self.many.clicked.connect(self._draw_many)
+        self.take = QPushButton(self.tr("Use its settings"))
+        self.take.setToolTip(
+            self.tr("This token was drawn with other settings, which the bar shows: set them.")
+        )
+        self.take.clicked.connect(self._take_settings)
+        self.take.hide()
         self.counts_title = plain(QLabel(self.tr("Drawn / expected ± one standard deviation")))
         self.counts = FrequencyView()
         self.bar_menu = ExportMenu(session, self.bar, "draw", lambda: self._exported_bar)
@@ -65,6 +73,7 @@ class DrawSection(QWidget):
         buttons = QHBoxLayout()
         buttons.addWidget(self.again)
         buttons.addWidget(self.many)
+        buttons.addWidget(self.take)
         buttons.addStretch(1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -99,8 +108,12 @@ class DrawSection(QWidget):
             self.sentence.setText(self.tr("The draw appears here once there is a distribution."))
             self.reason.clear()
             self.bar.set_draw((), None, None)
+            self.take.hide()
             return
         step = self._step(row)
+        self._offer_settings(step)
+        if step is not None:
+            shaped = self._shaped_then(row, step, shaped)
         self._show_reason(step, shaped)
         self.reason.setVisible(bool(self.reason.text()))
         if step is None or self._attempt > 0:
@@ -115,11 +128,32 @@ class DrawSection(QWidget):
             return None
         return self._session.document.step_at(row.position)
 
+    def _shaped_then(self, row: ShownRow, step: StepRecord, now: Shaped) -> Shaped:
+        """What the chain made of the row when the step was drawn, as far as that is known."""
+        settings = step.settings
+        if self._attempt > 0 or settings is None or settings == now.settings:
+            return now
+        if self._then is None or self._then[:2] != (row, settings):
+            made = sampling.shape(row.distribution.logits, settings, row.ids)
+            self._then = row, settings, made
+        return self._then[2]
+
+    def _offer_settings(self, step: StepRecord | None) -> None:
+        """A way back to the settings of the step, where they were others."""
+        settings = None if step is None else step.settings
+        self.take.setVisible(settings is not None and settings != self._session.settings)
+
+    def _take_settings(self) -> None:
+        row = self._session.row
+        step = None if row is None else self._step(row)
+        if step is not None and step.settings is not None:
+            self._session.set_settings(step.settings)
+
     def _show_reason(self, step: StepRecord | None, shaped: Shaped) -> None:
         if step is None:
             self.reason.clear()
         elif _is_drawn_from(step, shaped):
-            self.reason.setText(diagnosis.diagnose(step, self._session.settings).sentence)
+            self.reason.setText(diagnosis.diagnose(step, shaped.settings).sentence)
         else:
             # The temperature of now says nothing about a step made at another.
             why = diagnosis.diagnose(step, SamplerSettings()).sentence

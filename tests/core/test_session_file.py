@@ -51,6 +51,28 @@ def with_branches() -> State:
     return document.state
 
 
+def test_steps_of_one_run_share_their_settings_in_the_file_and_behind_it() -> None:
+    first, second = SamplerSettings(temperature=0.7, seed=3), SamplerSettings(top_k=40)
+    document = Document(State(blocks=(Block("a"),)))
+    document.set_prompt_ids((1,))
+    for token_id, settings in ((5, first), (6, first), (7, second), (8, None)):
+        document.append(replace(step(token_id), settings=settings))
+    text = session_file.dumps(SavedSession(document.state, None))
+    assert len(json.loads(text)["document"]["run_settings"]) == 2
+    loaded = session_file.loads(text).state
+    assert_same(loaded, document.state)
+    steps = [loaded.tree[index].step for index in range(4)]
+    assert steps[0].settings is steps[1].settings
+
+
+def test_a_file_that_names_no_settings_of_steps_is_read() -> None:
+    whole = json.loads(session_file.dumps(SavedSession(with_branches(), MODEL)))
+    for name in ("runs", "run_settings"):
+        del whole["document"][name]
+    loaded = session_file.loads(json.dumps(whole)).state
+    assert {loaded.tree[index].step.settings for index in range(loaded.count)} == {None}
+
+
 def nodes(state: State) -> list[object]:
     return [state.tree[index] for index in range(state.count)]
 

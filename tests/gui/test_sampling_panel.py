@@ -385,6 +385,32 @@ def test_settings_that_changed_since_explain_no_past_draw(opened: Opened) -> Non
     assert panel.draw.bar.u is None
 
 
+def test_a_past_draw_is_shown_with_the_settings_it_was_made_with(opened: Opened) -> None:
+    then, now = SamplerSettings(seed=7), SamplerSettings(temperature=0.5, seed=7)
+    stage, panel = opened(HALVES, temperature=0.5, seed=7)
+    step = StepRecord(
+        token_id=3, origin=Origin.SAMPLED, log_probability=float(np.log(0.125)), rank=4,
+        entropy=1.213, shaped_probability=0.125, draw=Draw(0.9, 0.875, 1.0), top_ids=(0, 1, 2),
+        top_log_probabilities=(-0.69, -1.39, -2.08), seconds=0.01, settings=then,
+    )  # fmt: skip
+    stage.session.document.append(step)
+    stage.session.path_changed.emit()
+    stage.session.select(2)
+    panel.flush()
+    assert stage.session.settings == now
+    assert panel.draw.bar.u == 0.9
+    ends = [interval.high for interval in panel.draw.bar.intervals]
+    np.testing.assert_allclose(ends, [0.5, 0.75, 0.875, 1.0], rtol=1e-6)
+    assert "were others then" not in panel.draw.reason.text()
+    assert panel.draw.take.isVisible()
+    panel.draw.take.click()
+    panel.flush()
+    assert stage.session.settings == then
+    assert not panel.draw.take.isVisible()
+    stage.session.undo()
+    assert stage.session.settings == now
+
+
 def test_a_forced_token_was_not_drawn(opened: Opened) -> None:
     stage, panel = opened(HALVES)
     stage.session.force(3)

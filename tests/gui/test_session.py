@@ -66,6 +66,7 @@ def test_typing_shows_the_row_of_what_was_typed_last(qtbot: QtBot, loaded: Sessi
 
 def test_a_run_appends_and_ends_with_the_row_behind_it(qtbot: QtBot, loaded: Session) -> None:
     loaded.set_prompt("The sky is")
+    settings = loaded.settings
     loaded.run(12)
     qtbot.waitUntil(lambda: len(loaded.document.path) > 0 and not loaded.is_running)
     qtbot.waitUntil(ready(loaded))
@@ -74,6 +75,7 @@ def test_a_run_appends_and_ends_with_the_row_behind_it(qtbot: QtBot, loaded: Ses
     for position in range(loaded.prompt_length, len(loaded.ids)):
         step = loaded.document.step_at(position)
         assert step is not None
+        assert step.settings is settings
         expected = Distribution(reference_row(loaded.ids[:position]))
         assert step.log_probability == pytest.approx(
             np.log(expected.probability(step.token_id)), abs=1e-6
