@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 LEAST = QSize(240, 96)
@@ -25,3 +26,7 @@ class ShrinkingArea(QScrollArea):
 
     def minimumSizeHint(self) -> QSize:
         return self._panel.minimumSizeHint().boundedTo(LEAST)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Keys that the panel leaves alone are the window's: → steps, and does not scroll."""
+        event.ignore()
