@@ -33,9 +33,10 @@ from logitscope.backends.base import (
     VariantRows,
     Watch,
 )
+from logitscope.backends.byte_tokenizer import ByteTokenizer
 from logitscope.backends.fake_accidents import Accidents, render_template
 from logitscope.backends.fake_settings import FakeSettings
-from logitscope.backends.fake_vocabulary import ByteTokenizer, build_vocabulary
+from logitscope.backends.fake_vocabulary import MARKS, build_vocabulary
 from logitscope.backends.plain_variants import Range, score_each, score_each_cut
 from logitscope.vocabulary import TokenKind, Vocabulary
 
@@ -68,7 +69,7 @@ class FakeBackend:
         self._options = options
         self._accidents = accidents
         self._vocabulary = build_vocabulary(settings.vocab, settings.seed)
-        self._tokenizer = ByteTokenizer(self._vocabulary)
+        self._tokenizer = ByteTokenizer(self._vocabulary, MARKS)
         self._prior = _prior(self._vocabulary, settings.seed)
         self._context = min(options.context_length or settings.context, settings.context)
         self._cached: list[int] = []

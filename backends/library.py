@@ -14,7 +14,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+import platformdirs
+
 from logitscope.backends.packaged import PACKAGED_TITLE, is_packaged_installed, packaged_path
+from logitscope.bigram_file import SUFFIX as BIGRAM_SUFFIX
 
 MOST_FOLDERS = 5_000
 """Folders looked into below one root; a model collection has some hundreds."""
@@ -50,12 +53,18 @@ def find_models(folders: Iterable[Path] = ()) -> list[LibraryEntry]:
         *_lm_studio(),
         *_ollama(),
         *_llama_cpp(),
+        *_in_folder(own_models(), "Logitscope"),
         *(entry for folder in folders for entry in _in_folder(folder, "folder")),
     ]
     unique: dict[Path, LibraryEntry] = {}
     for entry in found:
         unique.setdefault(_resolved(entry.path), entry)
     return sorted(unique.values(), key=lambda e: (e.source != "packaged", e.title.casefold()))
+
+
+def own_models() -> Path:
+    """Where the models lie that were trained here."""
+    return Path(platformdirs.user_data_path("logitscope", appauthor=False)) / "models"
 
 
 def _resolved(path: Path) -> Path:
@@ -102,7 +111,8 @@ def _in_folder(root: Path, source: str) -> Iterator[LibraryEntry]:
 def _in_one_folder(
     folder: Path, files: list[str], source: str, title: str | None
 ) -> Iterator[LibraryEntry]:
-    """GGUF files (a split model once) and, with config.json and safetensors, the folder itself."""
+    """GGUF files (a split model once), bigram models and, with config.json and safetensors, the
+    folder itself."""
     for name in files:
         if not name.lower().endswith(".gguf") or name.lower().startswith("mmproj"):
             continue
@@ -113,6 +123,10 @@ def _in_one_folder(
         parts = [f for f in files if _SHARD.sub("", f) == _SHARD.sub("", name)] if shard else [name]
         size = sum(_length(folder / part) for part in parts)
         yield LibraryEntry(f"{title} · {stem}" if title else stem, folder / name, source, size)
+    for name in files:
+        if name.endswith(BIGRAM_SUFFIX):
+            stem = name.removesuffix(BIGRAM_SUFFIX)
+            yield LibraryEntry(title or stem, folder / name, source, _length(folder / name))
     weights = [name for name in files if name.endswith(".safetensors")]
     if "config.json" in files and weights:
         size = sum(_length(folder / name) for name in weights)

@@ -20,11 +20,13 @@ from logitscope.backends.base import (
     Watch,
 )
 from logitscope.backends.fake_settings import PREFIX as FAKE_PREFIX
+from logitscope.bigram_file import SUFFIX as BIGRAM_SUFFIX
 
 GROUP = "logitscope.backends"
 _BUILT_IN = {
     "llamacpp": "logitscope.backends.llamacpp:load",
     "hf": "logitscope.backends.hf:load",
+    "bigram": "logitscope.backends.bigram:load",
     "fake": "logitscope.backends.fake:load",
 }
 """Known without an installation too, so that a plain checkout works."""
@@ -64,6 +66,8 @@ def choose(path: str) -> str:
             return _choose_for_folder(place)
         if place.suffix.lower() == ".gguf" and place.exists():
             return "llamacpp"
+        if place.name.lower().endswith(BIGRAM_SUFFIX) and place.exists():
+            return "bigram"
         with place.open("rb") as file:
             magic = file.read(len(_GGUF_MAGIC))
     except OSError as error:

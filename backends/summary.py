@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from logitscope.backends import bigram
 from logitscope.backends.base import ModelFileError
 from logitscope.backends.gguf_header import GgufHeader, read_header
 from logitscope.backends.hf_files import ModelFolder, inspect_folder
@@ -14,11 +15,15 @@ from logitscope.backends.llamacpp_plan import (
     buffer_bytes,
     kv_bytes_per_token,
 )
+from logitscope.bigram_file import SUFFIX, VERSION
 
+BIGRAM_FORMAT = f"Bigram {VERSION}"
 CACHE_BYTES = {"f32": 4.0, "f16": 2.0, "bf16": 2.0, "q8_0": 34 / 32}
 """Bytes of one cached key or value element."""
 PYTORCH_BYTES = 700 << 20
 """Interpreter with torch and transformers, and one chunk of scored rows (256 MB)."""
+BIGRAM_BYTES = 100 << 20
+"""Interpreter with numpy, and one chunk of scored rows."""
 _GENERATING = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
 
 
@@ -28,7 +33,7 @@ class HeaderSummary:
 
     path: str
     format: str
-    """``GGUF 3``, ``Hugging Face``."""
+    """``GGUF 3``, ``Hugging Face``, ``Bigram 1``."""
     name: str
     architecture: str
     parameters: int
@@ -74,13 +79,17 @@ def estimate_memory(
 
     Raises KeyError for a cache type that is not in CACHE_BYTES.
     """
-    is_gguf = summary.format.startswith("GGUF")
-    heads = summary.head_count or 1
     return MemoryEstimate(
         weights=summary.weight_bytes,
         kv_cache=round(context * summary.kv_elements_per_token * CACHE_BYTES[cache_type]),
-        buffers=buffer_bytes(summary.n_vocab or 1, heads, context) if is_gguf else PYTORCH_BYTES,
+        buffers=_buffers(summary, context),
     )
+
+
+def _buffers(summary: HeaderSummary, context: int) -> int:
+    if summary.format.startswith("GGUF"):
+        return buffer_bytes(summary.n_vocab or 1, summary.head_count or 1, context)
+    return BIGRAM_BYTES if summary.format == BIGRAM_FORMAT else PYTORCH_BYTES
 
 
 def context_for(summary: HeaderSummary, asked: int | None = None) -> int:
@@ -93,8 +102,41 @@ def context_for(summary: HeaderSummary, asked: int | None = None) -> int:
 
 
 def summarize(path: Path) -> HeaderSummary:
-    """Read the header of a GGUF file or a model folder in this process. Raises ModelFileError."""
-    return _of_folder(inspect_folder(path)) if path.is_dir() else _of_gguf(read_header(path))
+    """Read the header of a GGUF file or a model folder, or a bigram model, in this process.
+
+    Raises ModelFileError.
+    """
+    if path.is_dir():
+        return _of_folder(inspect_folder(path))
+    if path.name.lower().endswith(SUFFIX):
+        return _of_bigram(path)
+    return _of_gguf(read_header(path))
+
+
+def _of_bigram(path: Path) -> HeaderSummary:
+    model, digest = bigram.read(path)
+    n_symbols = len(model.symbols)
+    return HeaderSummary(
+        path=str(path),
+        format=BIGRAM_FORMAT,
+        name=model.name,
+        architecture="bigram",
+        parameters=n_symbols * n_symbols,
+        quantization="F32",
+        n_vocab=len(bigram.vocabulary_of(model.symbols)),
+        context_length=1,
+        block_count=None,
+        embedding_length=None,
+        head_count=None,
+        kv_head_count=None,
+        kv_elements_per_token=0,
+        weight_bytes=model.logits.nbytes,
+        file_bytes=path.stat().st_size,
+        files=1,
+        has_chat_template=False,
+        tied_embeddings=False,
+        header_hash=digest,
+    )
 
 
 def _of_gguf(header: GgufHeader) -> HeaderSummary:

@@ -16,7 +16,7 @@ from logitscope.backends.base import Backend, LoadOptions
 
 Row = NDArray[np.float32]
 
-NAMES = ("fake", "hf", "hf-sentencepiece", "llamacpp")
+NAMES = ("fake", "bigram", "hf", "hf-sentencepiece", "llamacpp")
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ def case(request: pytest.FixtureRequest) -> Case:
     """Every backend of the contract in turn."""
     if request.param == "fake":
         return fake_case()
+    if request.param == "bigram":
+        return bigram_case(request)
     if request.param == "llamacpp":
         return llamacpp_case(request)
     return hf_case(request, sentencepiece=request.param == "hf-sentencepiece")
@@ -88,6 +90,35 @@ def fake_case() -> Case:
         return row
 
     return Case("fake", path, Path("fake:vocab=700,seed=4"), load, options, fresh, 0.0, 0.0)
+
+
+def bigram_case(request: pytest.FixtureRequest) -> Case:
+    """Rows are copied from a table: nothing may differ at all."""
+    bigram_file = importlib.import_module("logitscope.bigram_file")
+    folder = request.getfixturevalue("tmp_path_factory").mktemp("bigram")
+
+    def save(name: str, n_symbols: int) -> tuple[Path, Row]:
+        symbols = tuple(chr(0x4E00 + i).encode() for i in range(n_symbols))
+        table = np.random.default_rng(n_symbols).normal(size=(n_symbols, n_symbols))
+        model = bigram_file.BigramFile(
+            name, bigram_file.Unit.CHARACTERS, symbols, table.astype(np.float32)
+        )
+        path = folder / f"{name}.bigram.json"
+        bigram_file.save(path, model)
+        return path, model.logits
+
+    path, table = save("first", 750)
+    other, _ = save("other", 500)
+    first_symbol = 2 + 256
+
+    def fresh(ids: Sequence[int]) -> Row:
+        known = table[ids[-1] - first_symbol] if ids[-1] >= first_symbol else np.zeros(len(table))
+        rest = np.full(first_symbol, -20.0)
+        return np.concatenate([rest, known]).astype(np.float32)
+
+    load = importlib.import_module("logitscope.backends.bigram").load
+    options = LoadOptions(context_length=256)
+    return Case("bigram", path, other, load, options, fresh, 0.0, 0.0)
 
 
 def hf_case(request: pytest.FixtureRequest, *, sentencepiece: bool) -> Case:
