@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,13 +81,20 @@ def summarise(logits: NDArray[np.floating], token_id: int, top: int = TOP) -> Ra
     )
 
 
-def token_numbers(rows: Matrix, targets: NDArray[np.integer], top: int = TOP) -> TokenNumbers:
+def token_numbers(
+    rows: Matrix,
+    targets: NDArray[np.integer],
+    top: int = TOP,
+    workers: Executor | None = None,
+) -> TokenNumbers:
     """Numbers of ``targets[i]`` under ``rows[i]``; rows float32 (n, V), targets (n,).
 
     Exponentials are float32, and sums of 512 of them too; from there on all is float64. The
     likeliest token's weight, exactly 1, is kept out of the sum, so that the loss of a nearly
     certain token keeps its relative precision. Against float64 throughout, log-probability and
-    entropy differ by less than 1e-6 of max(1, value). No temporary is larger than 1 MB.
+    entropy differ by less than 1e-6 of max(1, value). No temporary is larger than 1 MB, a worker.
+    ``workers`` are threads that share the rows (NumPy releases the interpreter lock); the numbers
+    are the same with any number of them.
     Raises ValueError for rows without a distribution, IndexError for ids outside the vocabulary.
     """
     rows, targets = _checked(rows, targets)
@@ -99,8 +108,10 @@ def token_numbers(rows: Matrix, targets: NDArray[np.integer], top: int = TOP) ->
         top_log_probability=np.full((count, top), -np.inf, dtype=np.float32),
     )
     step = max(_BLOCK // size, 1)
-    for begin in range(0, count, step):
-        _fill(numbers, rows, targets, slice(begin, min(begin + step, count)))
+    parts = [slice(begin, min(begin + step, count)) for begin in range(0, count, step)]
+    spread = map if workers is None or len(parts) == 1 else workers.map
+    for _ in spread(partial(_fill, numbers, rows, targets), parts):
+        pass
     return numbers
 
 

@@ -14,6 +14,7 @@ from logitscope.backends.messages import (
     Reply,
     Task,
 )
+from logitscope.gui.origin_agenda import ALL_WORDS, Agenda, Item
 from logitscope.gui.origin_case import MANY_SPANS, Obstacle, Subject, subject_of
 from logitscope.gui.session import Session
 from logitscope.gui.throttle import Throttle
@@ -21,7 +22,6 @@ from logitscope.origin_types import Label, OriginCase, OriginReport, WordOrigin
 from logitscope.placed_spans import Placement
 from logitscope.sources import has_sources
 
-ALL_WORDS = -1
 FOLLOW_MS = 50
 """Between two looks at a text that changes."""
 
@@ -47,12 +47,9 @@ class Originator(QObject):
         self._subject = Subject(obstacle=Obstacle.NO_MODEL)
         self._report: OriginReport | None = None
         self._free: tuple[int, ...] = ()
-        self._free_is_whole = False
-        self._done: set[tuple[Task, int]] = set()
-        """What has been worked out for which word."""
-        self._wishes: list[tuple[Task, int]] = []
+        self._agenda = Agenda()
         self._number = 0
-        self._task: tuple[Task, int] = (Task.LABELS, 0)
+        self._task: Item = (Task.LABELS, 0)
         self._is_active = self._is_stopped = False
         self._whole_prompt = False
         self._allowed: tuple[object, ...] = ()
@@ -105,7 +102,7 @@ class Originator(QObject):
 
     @property
     def free_is_whole(self) -> bool:
-        return self._free_is_whole
+        return self._agenda.is_done(Task.FREE, 0)
 
     @property
     def is_working(self) -> bool:
@@ -152,7 +149,7 @@ class Originator(QObject):
         return max(range(len(report.words)), key=lambda i: _gain(report.words[i]))
 
     def has_worked_out(self, task: Task, word: int) -> bool:
-        return (task, word) in self._done
+        return self._agenda.is_done(task, word)
 
     # -- asking for -------------------------------------------------------------------------
 
@@ -173,8 +170,7 @@ class Originator(QObject):
 
     def wish(self, task: Task, word: int) -> None:
         """Work out SWAP or LEANS of a word, or its SOURCES, before anything else."""
-        self._wishes = [each for each in self._wishes if each != (task, word)]
-        self._wishes.insert(0, (task, word))
+        self._agenda.wish(task, word)
         self._is_stopped = False
         self._go_on(anew=True)
 
@@ -186,8 +182,7 @@ class Originator(QObject):
 
     def calibrate(self) -> None:
         """Measure this model's own threshold, and label again."""
-        self._wishes.insert(0, (Task.THRESHOLD, 0))
-        self._go_on(anew=True)
+        self.wish(Task.THRESHOLD, 0)
 
     def allow(self) -> None:
         """Search the sources although they are many."""
@@ -204,7 +199,7 @@ class Originator(QObject):
     def stop(self) -> None:
         """Stop until the text changes or ``resume``; what is known stays."""
         self._is_stopped = True
-        self._wishes.clear()
+        self._agenda.drop_wishes()
         self._cancel()
         self.state_changed.emit()
 
@@ -251,9 +246,8 @@ class Originator(QObject):
 
     def _begin_again(self) -> None:
         self._cancel()
-        self._free, self._free_is_whole = (), False
-        self._done.clear()
-        self._wishes.clear()
+        self._free = ()
+        self._agenda.clear()
         self._is_stopped = False
         self.changed.emit()
 
@@ -300,21 +294,10 @@ class Originator(QObject):
             and not session.is_exploring
         )
 
-    def _next(self) -> tuple[Task, int] | None:
-        if self._wishes and self._wishes[0][0] is Task.THRESHOLD:
-            return self._wishes[0]
-        if self._report is None or self._report.case != self.case:
-            return Task.LABELS, 0
-        if self._wishes:
-            wish = self._wishes[0]
-            # What a swap replaces comes out of the sources.
-            before = (Task.SOURCES, wish[1])
-            return wish if before in self._done or self.needs_permission else before
-        word = self.word
-        is_searched = word is None or (Task.SOURCES, word) in self._done
-        if word is not None and not is_searched and not self.needs_permission:
-            return Task.SOURCES, word
-        return None if self._free_is_whole else (Task.FREE, 0)
+    def _next(self) -> Item | None:
+        return self._agenda.next(
+            self._report, self.case, self.word, may_search=not self.needs_permission
+        )
 
     # -- answers ----------------------------------------------------------------------------
 
@@ -331,7 +314,7 @@ class Originator(QObject):
             case Calibrated(_, threshold):
                 self._thresholds[self._model] = threshold
                 self._report = None
-                self._done.clear()
+                self._agenda.clear()
             case Finished():
                 self._finish(reply.ending)
             case Failed():
@@ -342,9 +325,7 @@ class Originator(QObject):
         self._number = 0
         self.progressed.emit(0, 0)
         if ending is Ending.DONE:
-            self._done.update((self._task[0], word) for word in self._words(self._task[1]))
-            self._wishes = [wish for wish in self._wishes if wish != self._task]
-            self._free_is_whole |= self._task[0] is Task.FREE
+            self._agenda.finish(self._task, self._words(self._task[1]))
         else:
             self._is_stopped = True
         self._go_on()

@@ -9,26 +9,25 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractScrollArea,
     QFrame,
-    QHBoxLayout,
     QLabel,
     QPushButton,
     QScrollArea,
     QSplitter,
     QStackedWidget,
     QTabWidget,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from logitscope.gui import theme
 from logitscope.gui.origin_case import Obstacle
-from logitscope.gui.origin_style import LOOKS, ORDER, SIGNS, line_color
+from logitscope.gui.origin_style import ORDER, SIGNS
 from logitscope.gui.originating import Originator
 from logitscope.gui.panels import origin_words
 from logitscope.gui.panels.origin_bytes import OriginBytes
 from logitscope.gui.panels.origin_export import OriginExport
 from logitscope.gui.panels.origin_free import OriginFree
+from logitscope.gui.panels.origin_head import OriginHead
 from logitscope.gui.panels.origin_matrix import OriginMatrix
 from logitscope.gui.panels.origin_overlay import overlay_of
 from logitscope.gui.panels.origin_spans import OriginSpans
@@ -36,27 +35,15 @@ from logitscope.gui.panels.origin_texts import OriginTexts
 from logitscope.gui.panels.origin_word import OriginWord
 from logitscope.gui.session import Session
 from logitscope.gui.throttle import Throttle
-from logitscope.gui.widgets.card import popover
-from logitscope.gui.widgets.eliding_label import ElidingLabel
 from logitscope.gui.widgets.origin_legend import OriginLegend
-from logitscope.gui.widgets.plain import plain, plain_tip
-from logitscope.gui.widgets.stack_bar import Part, StackBar
-from logitscope.gui.widgets.token_painter import CellStyle, Mark
+from logitscope.gui.widgets.plain import plain
+from logitscope.gui.widgets.token_painter import CellStyle
 from logitscope.gui.words import mark
-from logitscope.origin_totals import totals
 from logitscope.origin_types import OriginReport
 
 FRAME_MS = 50
 LEAST_PAGE = 48
 """Pixels in height of a page that is then scrolled."""
-PATTERNS = {
-    Mark.UNDERLINE: Qt.BrushStyle.SolidPattern,
-    Mark.DASHED: Qt.BrushStyle.FDiagPattern,
-    Mark.DOUBLE: Qt.BrushStyle.HorPattern,
-    Mark.DOTTED: Qt.BrushStyle.Dense6Pattern,
-    Mark.DASH_DOT: Qt.BrushStyle.VerPattern,
-    Mark.NONE: Qt.BrushStyle.BDiagPattern,
-}
 
 
 class OriginPanel(QWidget):
@@ -88,20 +75,7 @@ class OriginPanel(QWidget):
         self._connect()
 
     def _make_widgets(self) -> None:
-        self.summary = ElidingLabel(self)
-        self.summary.setAccessibleName(self.tr("Words and bits by origin"))
-        self.working = ElidingLabel(self)
-        self.working.setProperty("muted", True)
-        self.stop = self._button(self.tr("Stop"), self.tr("Stop working this out"))
-        self.lay = self._button(
-            self.tr("Over the text"), self.tr("Mark the words of the text above in the same way")
-        )
-        self.lay.setCheckable(True)
-        self.limits = self._button(
-            self.tr("What this cannot say"), self.tr("The limits of the method, in plain words")
-        )
-        self.bar = StackBar(self)
-        self.bar.setAccessibleName(self.tr("Share of the words by origin"))
+        self.head = OriginHead(self.originator, self)
         self.legend = OriginLegend(self)
         self.texts = OriginTexts(self)
         self.word, self.free, self.sizes = OriginWord(self), OriginFree(self), OriginBytes(self)
@@ -126,14 +100,6 @@ class OriginPanel(QWidget):
         )
         self.stack = QStackedWidget(self)
 
-    def _button(self, title: str, tip: str) -> QToolButton:
-        button = QToolButton(self)
-        button.setText(title)
-        button.setToolTip(tip)
-        button.setProperty("small", True)
-        button.setMinimumHeight(3 * theme.GRID)
-        return button
-
     def _lay_out(self) -> None:
         page = QWidget()
         middle = QVBoxLayout(page)
@@ -145,18 +111,12 @@ class OriginPanel(QWidget):
         body.addWidget(self.texts)
         body.addWidget(self.tabs)
         body.setSizes([100, 110])
-        self.stack.addWidget(page)
+        self.stack.addWidget(_scrolled(page))
         self.stack.addWidget(body)
-        top = QHBoxLayout()
-        top.setSpacing(theme.GRID)
-        top.addWidget(self.summary, 1)
-        for widget in (self.working, self.stop, self.lay, self.limits):
-            top.addWidget(widget)
         column = QVBoxLayout(self)
         column.setContentsMargins(theme.GRID, 0, theme.GRID, theme.GRID // 2)
         column.setSpacing(theme.GRID // 2)
-        column.addLayout(top)
-        column.addWidget(self.bar)
+        column.addWidget(self.head)
         column.addWidget(self.stack, 1)
         column.addWidget(self.legend)
 
@@ -172,16 +132,13 @@ class OriginPanel(QWidget):
             theme.notifier().changed,
         ):
             signal.connect(self._frame.throttle)
-        originator.progressed.connect(self._show_progress)
         self.texts.answer_selected.connect(self._select_token)
         self.texts.prompt.position_selected.connect(self._select_in_prompt)
         for view in (self.texts.prompt, self.texts.answer, self.free.given, self.free.free):
             view.menu_requested.connect(lambda _token, _where: self._show_menu())
         self.matrix.word_selected.connect(originator.select)
         self.spans.span_selected.connect(self._show_span)
-        self.stop.clicked.connect(self._toggle_work)
-        self.lay.toggled.connect(self._lay_over)
-        self.limits.clicked.connect(self.show_limits)
+        self.head.lay.toggled.connect(self._lay_over)
         self.against_bos.clicked.connect(originator.compare_with_bos)
 
     # -- events -----------------------------------------------------------------------------
@@ -211,14 +168,13 @@ class OriginPanel(QWidget):
         originator, report = self.originator, self.originator.report
         is_shown = report is not None and originator.obstacle in (None, Obstacle.READING)
         self.stack.setCurrentIndex(int(is_shown))
-        for widget in (self.bar, self.legend, self.summary):
-            widget.setVisible(is_shown)
-        self._show_state()
+        self.legend.setVisible(is_shown)
+        self.head.show_report(report if is_shown else None)
         if not is_shown or report is None:
             self._show_obstacle(originator.obstacle)
         else:
             self._show_report(report)
-        if self.lay.isChecked():
+        if self.head.lay.isChecked():
             self._lay_over(True)
 
     def _show_obstacle(self, obstacle: Obstacle | None) -> None:
@@ -251,42 +207,11 @@ class OriginPanel(QWidget):
             session.prompt_length,
             len(answer),
         )
-        self._show_totals(report)
-
-    def _show_totals(self, report: OriginReport) -> None:
-        found = {total.label: total for total in totals(report)}
-        text = origin_words.totals_text(tuple(found.values()))
-        if self.originator.is_against_bos:
-            text = self.tr("Against no prompt at all: {text}").format(text=text)
-        self.summary.setFont(theme.number_font())
-        self.summary.setText(text)
-        self.summary.setToolTip(plain_tip(text))
-        labels = [label for label in ORDER if label in found]
-        self.bar.set_parts(
-            tuple(
-                Part(
-                    found[label].words,
-                    line_color(label),
-                    PATTERNS[LOOKS[label].mark],
-                    origin_words.part_tip(found[label]),
-                )
-                for label in labels
-            )
-        )
+        labels = {word.label for word in report.words}
         flags = {flag for word in report.words for flag in word.flags}
-        self.legend.set_entries((*labels, *(flag for flag in SIGNS if flag in flags)))
-
-    def _show_state(self) -> None:
-        originator = self.originator
-        task = originator.task
-        self.working.setText("" if task is None else origin_words.task_text(task))
-        self.stop.setVisible(originator.is_working or originator.is_stopped)
-        self.stop.setText(self.tr("Stop") if originator.is_working else self.tr("Go on"))
-
-    def _show_progress(self, done: int, total: int) -> None:
-        task = self.originator.task
-        if task is not None and total:
-            self.working.setText(f"{origin_words.task_text(task)} {done} / {total}")
+        self.legend.set_entries(
+            (*(one for one in ORDER if one in labels), *(one for one in SIGNS if one in flags))
+        )
 
     def _show_span(self, span: int) -> None:
         report = self.originator.report
@@ -303,23 +228,12 @@ class OriginPanel(QWidget):
         if token is not None:
             self._session.select(token)
 
-    def _toggle_work(self) -> None:
-        if self.originator.is_working:
-            self.originator.stop()
-        else:
-            self.originator.resume()
-
     def _lay_over(self, wanted: bool) -> None:
         overlay: Callable[[int], CellStyle | None] | None = None
         report = self.originator.report
         if wanted and report is not None:
             overlay = overlay_of(report)
         self.overlay_changed.emit(overlay)
-
-    def show_limits(self) -> None:
-        """What the panel cannot say."""
-        where = self.limits.mapToGlobal(self.limits.rect().bottomLeft())
-        popover(self.limits, self.limits.text(), origin_words.limits_html()).popup(where)
 
     def _show_menu(self) -> None:
         self.export.show_at(self.mapFromGlobal(self.cursor().pos()))

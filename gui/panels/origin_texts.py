@@ -17,7 +17,6 @@ from logitscope.gui.widgets.token_view import TokenView
 from logitscope.origin_types import Label, OriginReport, Range, WordOrigin
 from logitscope.vocabulary import Vocabulary
 
-
 LEAST_WIDTH, LEAST_HEIGHT = 96, 32
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,21 @@ class TestTokenNumbers:
             for name in ("log_probability", "entropy", "top_log_probability"):
                 expected = getattr(together, name)[[line]]
                 np.testing.assert_allclose(getattr(alone, name), expected, rtol=1e-6, atol=1e-7)
+
+    @pytest.mark.parametrize(("count", "size"), [(3, 40_000), (700, 1000), (1, 50)])
+    def test_workers_give_the_same(self, count: int, size: int) -> None:
+        made = np.random.default_rng(count).normal(0, 3, (count, size)).astype(np.float32)
+        ids = np.arange(count) % size
+        alone = token_numbers(made, ids)
+        with ThreadPoolExecutor(3) as workers:
+            shared = token_numbers(made, ids, workers=workers)
+        for name in ("log_probability", "rank", "entropy", "top_ids", "top_log_probability"):
+            np.testing.assert_array_equal(getattr(shared, name), getattr(alone, name))
+
+    def test_a_workers_error_is_raised(self) -> None:
+        bad = np.full((4, 300_000), np.nan, dtype=np.float32)
+        with ThreadPoolExecutor(2) as workers, pytest.raises(ValueError, match="NaN"):
+            token_numbers(bad, np.zeros(4, dtype=int), workers=workers)
 
     def test_halves_quarters_eighths(self) -> None:
         """Probabilities 1/2, 1/4, 1/8: mean loss ln 4, perplexity 4."""

@@ -6,9 +6,10 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from logitscope.backends.base import LoadOptions, ModelInfo
-from logitscope.backends.messages import Channel, Evaluated, Loaded, PromptText, RowRef
+from logitscope.backends.messages import Channel, Evaluated, Loaded, PromptText, RowRef, Task
 from logitscope.gui.engine import IDLE
 from logitscope.gui.session import Session
+from logitscope.origin_types import OriginCase, OriginReport
 from logitscope.sampling import SamplerSettings
 from logitscope.vocabulary import TokenKind, Vocabulary
 
@@ -29,6 +30,7 @@ class StubEngine(QObject):
         super().__init__()
         self.activity = IDLE
         self.requests: list[str] = []
+        self.attributions: list[tuple[Task, OriginCase, OriginReport | None, tuple[int, ...]]] = []
         self.rows: dict[int, np.ndarray] = {}
 
     def _note(self, name: str) -> int:
@@ -53,6 +55,18 @@ class StubEngine(QObject):
 
     def unembed(self, ids: tuple[int, ...], token_id: int) -> int:
         return self._note("unembed")
+
+    def attribute(
+        self,
+        case: OriginCase,
+        task: Task,
+        report: OriginReport | None = None,
+        *,
+        words: tuple[int, ...] = (),
+        **options: object,
+    ) -> int:
+        self.attributions.append((task, case, report, words))
+        return self._note("attribute")
 
     def cancel(self, number: int) -> None:
         self.requests.append("cancel")
