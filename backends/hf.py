@@ -243,6 +243,7 @@ class HfBackend:
         self._check_ids(ids)
         self._check_ids([target])
         self._require_open()
+        self._sequence.forget_row()
         with memory_checked(self._torch, len(ids)):
             return self._gradients.attribute(ids, target, method, steps, watch)
 

@@ -8,6 +8,7 @@ memory of one pass.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -27,6 +28,8 @@ class Gradients:
         self._model = model
         self._bos = bos
         self._table = model.get_input_embeddings()
+        parameters = inspect.signature(model.forward).parameters
+        self._keep = {"logits_to_keep": 1} if "logits_to_keep" in parameters else {}
         # Only the embeddings' gradient is wanted: the weights' would take as much memory again.
         model.requires_grad_(False)
 
@@ -69,9 +72,11 @@ class Gradients:
             return self._table(self._tokens(ids))[0].detach()
 
     def _baseline(self, ids: Sequence[int], embeddings: Any) -> Any:
-        scale = float(getattr(self._table, "scalar_embed_scale", 1.0))
-        mean = self._table.weight.detach().float().mean(dim=0).to(embeddings.dtype) * scale
-        baseline = mean.expand_as(embeddings).clone()
+        weight = self._table.weight.detach()
+        # Gemma's table multiplies what it looks up with the root of the width.
+        scale = embeddings.double().norm() / weight[self._tokens(ids)[0]].double().norm()
+        mean = weight.mean(dim=0, dtype=self._torch.float32) * float(scale)
+        baseline = mean.to(embeddings.dtype).expand_as(embeddings).clone()
         if ids[0] == self._bos:
             baseline[0] = embeddings[0]
         return baseline
@@ -83,10 +88,10 @@ class Gradients:
         watch.check()
         given = embeddings.clone().requires_grad_(True)
         with self._torch.enable_grad(), self._replaced(lambda _output: given[None]):
-            logits = self._model(input_ids=self._tokens(ids), use_cache=False).logits[0, -1]
-            value = self._torch.log_softmax(logits.float(), dim=-1)[target]
+            output = self._model(input_ids=self._tokens(ids), use_cache=False, **self._keep)
+            value = self._torch.log_softmax(output.logits[0, -1].float(), dim=-1)[target]
             (gradient,) = self._torch.autograd.grad(value, given)
-        return float(value), gradient.detach()
+        return float(value.detach()), gradient.detach()
 
     @contextmanager
     def _replaced(self, change: Callable[[Any], Any]) -> Iterator[None]:
