@@ -1,10 +1,11 @@
-"""The real model of the extra ``gemma``: Gemma 3 270M in parts, put together on demand."""
+"""Models that come as packages: Gemma 3 270M of the extra ``gemma``, and the demo model."""
 
 from __future__ import annotations
 
 import hashlib
 import tempfile
 from collections.abc import Callable
+from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
@@ -86,3 +87,29 @@ def _write(package: ModuleType, target: Path, progress: Progress) -> None:
             out.close()
             temporary.unlink(missing_ok=True)
             raise
+
+
+# -- the demo model -----------------------------------------------------------------------------
+
+_DEMO_FILE = "logitscope-tiny-F16.gguf"
+_DEMO_FOLDER = "logitscope-tiny"
+
+
+def demo_path() -> Path:
+    """The demo model that ships with the program, in the format of an installed backend.
+
+    Raises MissingBackend where no backend can run it, ModelFileError where its files are gone.
+    """
+    folder = Path(str(resources.files("logitscope.resources"))) / "demo"
+    if find_spec("llama_cpp"):
+        path = folder / _DEMO_FILE
+    elif find_spec("torch") and find_spec("transformers"):
+        path = folder / _DEMO_FOLDER
+    else:
+        raise MissingBackend(
+            "Nothing is installed that runs language models: run pip install 'logitscope[llama]' "
+            "(small) or 'logitscope[torch]', then start again."
+        )
+    if not path.exists():
+        raise ModelFileError("The demo model is missing: install Logitscope again.", str(path))
+    return path

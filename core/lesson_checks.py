@@ -125,7 +125,7 @@ def no_source(_start: Moment, now: Moment) -> bool:
 
 def origin_known(_start: Moment, now: Moment) -> bool:
     """The origin panel has labelled the answer."""
-    return now.origin is not None and sum(now.origin.words.values()) > 0
+    return now.origin is not None and now.origin.labelled > 0
 
 
 def backend(_start: Moment, now: Moment, *, is_run_by: str) -> bool:

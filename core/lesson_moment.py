@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from logitscope.distribution import Distribution
 from logitscope.document import State
+from logitscope.origin_types import Label
 from logitscope.passes import Pass, Totals
 from logitscope.sampling import SamplerSettings, Shaped
 from logitscope.steps import StepRecord
@@ -38,7 +40,12 @@ class PassFacts:
 class OriginFacts:
     """Words of the answer by their label, as the origin panel counts them."""
 
-    words: dict[str, int]
+    words: Mapping[str, int]
+
+    @property
+    def labelled(self) -> int:
+        """Words that are worked out."""
+        return sum(count for label, count in self.words.items() if label != Label.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

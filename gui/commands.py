@@ -146,6 +146,10 @@ _FILE = (
             lambda shell: shell.show_library(),
             _text("Models that other programs have downloaded already."), "library",
             repeats=False),
+    Command("train_bigram", _text("Train a bigram model…"), Menu.FILE, ("Ctrl+Shift+B",),
+            lambda shell: shell.train_bigram(),
+            _text("Train the simplest language model on a text, and use it in all panels."), "loss",
+            repeats=False),
     Command("recent", _text("Recent models"), Menu.FILE, ("Ctrl+R",),
             lambda shell: shell.show_recent(),
             _text("Models opened before."), "model", repeats=False),
@@ -156,6 +160,10 @@ _FILE = (
     Command("new_session", _text("New session"), Menu.FILE, ("Ctrl+N",),
             lambda shell: shell.new_session(),
             _text("Begin with an empty text; the model stays."), "text", starts_group=True,
+            repeats=False),
+    Command("examples", _text("Examples…"), Menu.FILE, ("Ctrl+Shift+E",),
+            lambda shell: shell.show_examples(),
+            _text("Prompts to try, each with its sources, settings and panels."), "lessons",
             repeats=False),
     Command("open_session", _text("Open session…"), Menu.FILE, ("Ctrl+Alt+S",),
             lambda shell: shell.open_session(),
@@ -276,6 +284,10 @@ _VIEW = (
 )  # fmt: skip
 
 _HELP = (
+    Command("lessons", _text("Lessons"), Menu.HELP, ("Ctrl+F1",),
+            lambda shell: shell.focus_panel("lessons"),
+            _text("Learn how language models write, on the model that is loaded."), "lessons",
+            repeats=False),
     Command("commands", _text("Commands and shortcuts"), Menu.HELP, ("F1", "Ctrl+Shift+P"),
             lambda shell: shell.show_commands(),
             _text("Everything there is, with its keys; search it and run it."), "help",

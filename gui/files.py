@@ -43,6 +43,15 @@ class SessionFiles(QObject):
         self.keeper.path = None
         self._offer_back(before, self.tr("A new session."))
 
+    def show(self, state: State, sentence: str) -> None:
+        """Show a document that ships; the one there was can be had back from the message."""
+        before = self.keeper.bookmark
+        self.keeper.return_to(Bookmark(state, state, None))
+        if before.state.text or before.state.count > 0:
+            self._offer_back(before, sentence)
+        else:
+            self._messages.say(sentence, topic=Topic.SESSION)
+
     def open(self) -> None:
         chosen, _ = QFileDialog.getOpenFileName(
             self._window, self.tr("Open session"), self._start_folder(), self._filter()

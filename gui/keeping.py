@@ -77,6 +77,11 @@ class Keeper(QObject):
         self.path, self._saved = bookmark.path, bookmark.saved
         self.changed.emit()
 
+    def accept(self) -> None:
+        """What is there now was made by nobody: it need not be saved or recovered."""
+        self._saved = self._session.state
+        self.changed.emit()
+
     def save(self, path: Path) -> None:
         """Write the session. Raises OSError; the old file is then untouched."""
         session_file.save(path, self._as_saved())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from importlib import resources
@@ -15,12 +16,13 @@ from logitscope import example_file, lesson_file
 from logitscope.example_file import Example
 from logitscope.gui import stage as stages
 from logitscope.gui.panels.loss import LossPanel
+from logitscope.gui.panels.origin import OriginPanel
 from logitscope.gui.panels.sampling import SamplingPanel
 from logitscope.gui.session import Session
 from logitscope.gui.settings import Setting
 from logitscope.gui.stage import Stage
 from logitscope.lesson_file import Lesson
-from logitscope.lesson_moment import ModelFacts, Moment, PassFacts
+from logitscope.lesson_moment import ModelFacts, Moment, OriginFacts, PassFacts
 from logitscope.lesson_parts import Setup
 from logitscope.passes import PassKind
 
@@ -85,6 +87,7 @@ def look(session: Session, stage: Stage, runs: int) -> Moment:
         panels=stages.panels_in_sight(stage),
         views=stages.views(stage),
         attempts=cast(SamplingPanel, stage.panels["sampling"]).draw.attempt,
+        origin=_origin(session, stage),
     )
 
 
@@ -102,6 +105,14 @@ def _losses(stage: Stage) -> NDArray[np.float64] | None:
     if panel.shows_opened or len(panel.table) > MOST_LOSSES:
         return None
     return panel.table.loss.copy()
+
+
+def _origin(session: Session, stage: Stage) -> OriginFacts | None:
+    """None while the labels are not those of the text on screen."""
+    report = cast(OriginPanel, stage.panels["origin"]).originator.report
+    if report is None or report.case.answer_ids != session.document.tail_ids:
+        return None
+    return OriginFacts(Counter(word.label.value for word in report.words))
 
 
 # -- setting up ---------------------------------------------------------------------------------

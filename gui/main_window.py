@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 from logitscope import sources
 from logitscope.gui import commands, docking, theme
 from logitscope.gui.actions import ActionSet
+from logitscope.gui.beginning import Beginning
 from logitscope.gui.dropping import Drops, Ways
 from logitscope.gui.files import SessionFiles
 from logitscope.gui.message import Message, Severity
@@ -59,6 +60,7 @@ class MainWindow(QMainWindow):
         self._build_panels()
         self.command_actions = ActionSet(commands.COMMANDS, self, self)
         self._build_top()
+        self.beginning = Beginning(self)
         self.toasts = ToastStack(self)
         self.drop_overlay = DropOverlay(self)
         self._connect()
@@ -215,8 +217,18 @@ class MainWindow(QMainWindow):
 
         self._open_dialog(ExactPromptDialog(self.session, self))
 
+    def show_examples(self) -> None:
+        self.beginning.show_examples()
+
     def show_library(self) -> None:
         self.opener.show_library()
+
+    def train_bigram(self) -> None:
+        from logitscope.gui.dialogs.train_bigram import TrainBigramDialog
+
+        dialog = TrainBigramDialog(self.session, self)
+        dialog.wanted.connect(self.opener.open)
+        self._open_dialog(dialog)
 
     def run(self) -> None:
         """As the panel's own button does, which knows the length and what to stop at."""

@@ -9,9 +9,9 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
-from logitscope.backends.base import BackendError, LoadOptions
+from logitscope.backends.base import BackendError, LoadOptions, MissingBackend
 from logitscope.backends.library import LibraryEntry, find_models
-from logitscope.backends.packaged import assemble
+from logitscope.backends.packaged import assemble, demo_path
 from logitscope.backends.registry import choose
 from logitscope.gui.background import Background
 from logitscope.gui.message import Action, Message, Severity, Topic
@@ -27,6 +27,10 @@ class Opener(QObject):
     that is loaded is given up for them."""
 
     refused = Signal()
+    demo_opened = Signal()
+    """The demo model was asked for, since nothing else was."""
+    demo_refused = Signal(str)
+    """Nothing is installed that runs it: one sentence."""
 
     def __init__(
         self, session: Session, settings: Settings, messages: Messages, window: QWidget
@@ -75,23 +79,38 @@ class Opener(QObject):
     def open_at_start(
         self, model: str | None, backend: str = "", options: LoadOptions | None = None
     ) -> None:
-        """Open what was asked for; else the last model; else the first one on this machine."""
+        """Open what was asked for; else the last model; else the demo model."""
         if model is not None:
             self.open(model, backend, options)
             return
         if not self._settings.get(OPEN_LAST):
             return
         known = [path for path in self._settings.recent if exists(path)]
-        if known:
+        if known and known[0] != _demo():
             self.open(known[0], backend, options)
         else:
-            wish = self._newest
+            self.open_demo(options)
 
-            def done(entries: list[LibraryEntry]) -> None:
-                if entries and wish == self._newest:
-                    self.open_entry(entries[0])
+    def open_demo(self, options: LoadOptions | None = None) -> None:
+        """Open the model that ships; where that cannot be, the first one on this machine."""
+        try:
+            path = demo_path()
+        except BackendError as error:
+            if isinstance(error, MissingBackend):
+                self.demo_refused.emit(str(error))
+            self._open_any()
+        else:
+            self.open(str(path), "", options)
+            self.demo_opened.emit()
 
-            self.background.start(find_models, done, lambda _error: None)
+    def _open_any(self) -> None:
+        wish = self._newest
+
+        def done(entries: list[LibraryEntry]) -> None:
+            if entries and wish == self._newest:
+                self.open_entry(entries[0])
+
+        self.background.start(find_models, done, lambda _error: None)
 
     def close(self) -> None:
         self.background.close()
@@ -99,9 +118,9 @@ class Opener(QObject):
     # -- asking -----------------------------------------------------------------------------
 
     def ask_for_file(self) -> None:
-        dialog = self._file_dialog(self.tr("Open a GGUF file"))
+        dialog = self._file_dialog(self.tr("Open a model file"))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters([self.tr("GGUF models (*.gguf)"), self.tr("All files (*)")])
+        dialog.setNameFilters([self.tr("Models (*.gguf *.bigram.json)"), self.tr("All files (*)")])
         dialog.open()
 
     def ask_for_folder(self) -> None:
@@ -191,3 +210,11 @@ class Opener(QObject):
         self._messages.put(
             Message(sentence, detail, Severity.PROBLEM if expected else Severity.BUG)
         )
+
+
+def _demo() -> str:
+    """Path of the demo model; "" where there is none."""
+    try:
+        return str(demo_path())
+    except BackendError:
+        return ""
