@@ -14,7 +14,7 @@ from logitscope.gui.keeping import SUFFIX
 from logitscope.gui.message import Action, Message
 from logitscope.gui.notify import Messages
 
-MODELS = (".gguf", ".safetensors", ".bin", ".pt", ".pth")
+MODELS = (".gguf", ".bigram.json", ".safetensors", ".bin", ".pt", ".pth")
 TEXTS = (
     ".asm .bash .bat .bib .c .cc .cfg .cpp .cs .css .csv .cu .cxx .dart .diff .erl .ex .f90 .fs "
     ".go .h .hpp .hs .htm .html .ini .ipynb .java .jl .js .jsonl .jsx .kt .less .lisp .log .lua "

@@ -56,6 +56,9 @@ class StubEngine(QObject):
     def unembed(self, ids: tuple[int, ...], token_id: int) -> int:
         return self._note("unembed")
 
+    def tokenize(self, text: str, **options: object) -> int:
+        return self._note("tokenize")
+
     def attribute(
         self,
         case: OriginCase,
