@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from logitscope import origin
-from logitscope.backends.base import Backend, BackendError, Watch
+from logitscope.backends.base import Backend, BackendError, Watch, WithGradients
 from logitscope.backends.generation import choose
 from logitscope.backends.messages import (
     Attribute,
@@ -16,6 +17,7 @@ from logitscope.backends.messages import (
     Calibrated,
     FreeRun,
     Reply,
+    SecondOpinion,
     Task,
 )
 from logitscope.backends.variants import VariantModel
@@ -58,6 +60,8 @@ def attribute(
             yield Attributed(work.number, leans(model, _known(work), work.words[0]))
         case Task.FREE:
             yield from _free_run(work, backend, watch, between)
+        case Task.GRADIENTS:
+            yield _second_opinion(work, backend, watch, between)
         case Task.THRESHOLD:
             yield Calibrated(work.number, threshold(inner, watch.report))
 
@@ -93,6 +97,31 @@ def _free_run(
         yield FreeRun(work.number, tuple(made))
         if choice.token_id in backend.vocabulary.end_ids:
             return
+
+
+def _second_opinion(
+    work: Attribute, backend: Backend, watch: Watch, between: Callable[[], None]
+) -> SecondOpinion:
+    """The log-probability of a word is the sum over its tokens, and so is its attribution."""
+    if not backend.info.capabilities.gradients:
+        raise BackendError(f"{backend.info.name} gives no gradients with this backend.")
+    able, number = cast(WithGradients, backend), work.words[0]
+    start, stop = _known(work).words[number].tokens
+    before = [*work.case.prompt_ids, *work.case.answer_ids[:start]]
+    values = np.zeros(len(before))
+
+    def report(done: int, total: int) -> None:
+        watch.report(done, total)
+        between()
+
+    inner = Watch(watch.is_cancelled, report, watch.flag_address)
+    for place in range(start, stop):
+        ids = [*work.case.prompt_ids, *work.case.answer_ids[:place]]
+        target = work.case.answer_ids[place]
+        found = able.attribute(ids, target, work.method, watch=inner)
+        values += found.values[: len(before)]
+        between()
+    return SecondOpinion(work.number, number, work.method, values)
 
 
 def _passes(work: Attribute) -> int:

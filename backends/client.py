@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from logitscope.attribution_units import GradientMethod
 from logitscope.backends.base import LoadOptions
 from logitscope.backends.inbox import Work
 from logitscope.backends.messages import (
@@ -131,11 +132,13 @@ class ModelClient:
         words: Sequence[int] = (),
         settings: SamplerSettings | None = None,
         threshold: float | None = None,
+        method: GradientMethod = GradientMethod.GRADIENT_X_INPUT,
     ) -> int:
         """Ask where an answer came from; see `Attribute`."""
+        chosen = settings or SamplerSettings()
         return self._ask(
             lambda number: Attribute(
-                number, case, task, report, tuple(words), settings or SamplerSettings(), threshold
+                number, case, task, report, tuple(words), chosen, threshold, method
             )
         )
 

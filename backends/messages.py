@@ -11,6 +11,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from logitscope.attribution_units import GradientMethod
 from logitscope.backends.base import NO_PASS, ChatMessage, LoadOptions, ModelInfo, PassStats
 from logitscope.origin_types import OriginCase, OriginReport
 from logitscope.sampling import SamplerSettings
@@ -157,6 +158,8 @@ class Task(StrEnum):
     """On which earlier words of the answer a word leans."""
     FREE = "free"
     """The answer that the model gives without the sources."""
+    GRADIENTS = "gradients"
+    """A second opinion on one word by gradients, where the model has the capability."""
     THRESHOLD = "threshold"
     """From which gain on a word depends on the prompt, for this model."""
 
@@ -174,11 +177,12 @@ class Attribute:
     report: OriginReport | None = None
     """What is known already; None only for LABELS, FREE and THRESHOLD."""
     words: tuple[int, ...] = ()
-    """Numbers of words in ``report``; SWAP and LEANS take the first."""
+    """Numbers of words in ``report``; SWAP, LEANS and GRADIENTS take the first."""
     settings: SamplerSettings = field(default_factory=SamplerSettings)
     """Of a FREE answer."""
     threshold: float | None = None
     """For LABELS, where the model's own is known."""
+    method: GradientMethod = GradientMethod.GRADIENT_X_INPUT
     channel: Channel = Channel.ORIGIN
 
 
@@ -306,6 +310,17 @@ class FreeRun:
     ids: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class SecondOpinion:
+    """What the tokens before a word add to its log-probability, by gradients."""
+
+    number: int
+    word: int
+    method: GradientMethod
+    values: NDArray[np.float64]
+    """(n,), nats, for each token of the prompt and of the answer before the word."""
+
+
 @dataclass(frozen=True, slots=True)
 class Calibrated:
     """Least gain (nats) that makes a word of this model depend on the prompt."""
@@ -373,6 +388,7 @@ Reply = (
     | Unembedded
     | Attributed
     | FreeRun
+    | SecondOpinion
     | Calibrated
     | Finished
     | Failed

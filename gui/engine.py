@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Qt, Signal
 
+from logitscope.attribution_units import GradientMethod
 from logitscope.backends.base import LoadOptions
 from logitscope.backends.client import ModelClient
 from logitscope.backends.messages import (
@@ -110,9 +111,10 @@ class Engine(QObject):
         words: tuple[int, ...] = (),
         settings: SamplerSettings | None = None,
         threshold: float | None = None,
+        method: GradientMethod = GradientMethod.GRADIENT_X_INPUT,
     ) -> int:
         return self._client.attribute(
-            case, task, report, words=words, settings=settings, threshold=threshold
+            case, task, report, words=words, settings=settings, threshold=threshold, method=method
         )
 
     def cancel(self, number: int) -> None:

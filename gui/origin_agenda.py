@@ -66,4 +66,5 @@ class Agenda:
     def _for_wish(self, wish: Item, *, may_search: bool) -> Item:
         """What a swap replaces comes out of the sources: they are first."""
         before = (Task.SOURCES, wish[1])
-        return wish if before in self._done or not may_search else before
+        is_ready = before in self._done or not may_search or wish[0] is Task.GRADIENTS
+        return wish if is_ready else before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
+from logitscope.attribution_units import GradientMethod
 from logitscope.backends.messages import (
     Attributed,
     Calibrated,
@@ -12,6 +13,7 @@ from logitscope.backends.messages import (
     Finished,
     FreeRun,
     Reply,
+    SecondOpinion,
     Task,
 )
 from logitscope.gui.origin_agenda import ALL_WORDS, Agenda, Item
@@ -47,6 +49,8 @@ class Originator(QObject):
         self._subject = Subject(obstacle=Obstacle.NO_MODEL)
         self._report: OriginReport | None = None
         self._free: tuple[int, ...] = ()
+        self._opinion: SecondOpinion | None = None
+        self._method = GradientMethod.GRADIENT_X_INPUT
         self._agenda = Agenda()
         self._number = 0
         self._task: Item = (Task.LABELS, 0)
@@ -103,6 +107,11 @@ class Originator(QObject):
     @property
     def free_is_whole(self) -> bool:
         return self._agenda.is_done(Task.FREE, 0)
+
+    @property
+    def opinion(self) -> SecondOpinion | None:
+        """The last second opinion that was asked for."""
+        return self._opinion
 
     @property
     def is_working(self) -> bool:
@@ -173,6 +182,11 @@ class Originator(QObject):
         self._agenda.wish(task, word)
         self._is_stopped = False
         self._go_on(anew=True)
+
+    def ask_second_opinion(self, word: int, method: GradientMethod) -> None:
+        """What gradients say of a word, where the model gives them."""
+        self._method = method
+        self.wish(Task.GRADIENTS, word)
 
     def wish_all_sources(self) -> None:
         """Work out the sources of every word, for the matrix."""
@@ -246,7 +260,7 @@ class Originator(QObject):
 
     def _begin_again(self) -> None:
         self._cancel()
-        self._free = ()
+        self._free, self._opinion = (), None
         self._agenda.clear()
         self._is_stopped = False
         self.changed.emit()
@@ -276,6 +290,7 @@ class Originator(QObject):
             words=self._words(word),
             settings=self._session.settings,
             threshold=self._thresholds.get(self._model),
+            method=self._method,
         )
         self.state_changed.emit()
 
@@ -307,6 +322,9 @@ class Originator(QObject):
         match reply:
             case Attributed(_, report):
                 self._report = report
+                self.changed.emit()
+            case SecondOpinion():
+                self._opinion = reply
                 self.changed.emit()
             case FreeRun(_, ids):
                 self._free = ids

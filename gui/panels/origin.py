@@ -27,6 +27,7 @@ from logitscope.gui.panels import origin_words
 from logitscope.gui.panels.origin_bytes import OriginBytes
 from logitscope.gui.panels.origin_export import OriginExport
 from logitscope.gui.panels.origin_free import OriginFree
+from logitscope.gui.panels.origin_gradients import OriginGradients
 from logitscope.gui.panels.origin_head import OriginHead
 from logitscope.gui.panels.origin_matrix import OriginMatrix
 from logitscope.gui.panels.origin_overlay import overlay_of
@@ -81,6 +82,7 @@ class OriginPanel(QWidget):
         self.word, self.free, self.sizes = OriginWord(self), OriginFree(self), OriginBytes(self)
         self.spans = OriginSpans(self.originator, self)
         self.matrix = OriginMatrix(self._session, self.originator, self)
+        self.gradients = OriginGradients(self.originator, self)
         self.tabs = QTabWidget(self)
         for title, page in (
             (self.tr("Word"), self.word),
@@ -88,6 +90,7 @@ class OriginPanel(QWidget):
             (self.tr("Without"), self.free),
             (self.tr("Matrix"), self.matrix),
             (self.tr("Bytes"), self.sizes),
+            (self.tr("Gradients"), self.gradients),
         ):
             self.tabs.addTab(_scrolled(page), title)
         self.empty = plain(QLabel(self))
@@ -200,6 +203,9 @@ class OriginPanel(QWidget):
             answer, originator.free_answer, vocabulary, is_whole=originator.free_is_whole
         )
         self.matrix.show_report(report, number, vocabulary)
+        self.gradients.show_opinion(originator.opinion, report, number, vocabulary)
+        can_ask = session.model is not None and session.model.capabilities.gradients
+        self.tabs.setTabVisible(self.tabs.count() - 1, can_ask)
         self.sizes.show_sizes(
             session.model,
             session.state.blocks,

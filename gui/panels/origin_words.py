@@ -70,6 +70,7 @@ def task_text(task: Task) -> str:
         Task.SWAP: _tr("other words in the source …"),
         Task.LEANS: _tr("earlier words …"),
         Task.FREE: _tr("answer without the sources …"),
+        Task.GRADIENTS: _tr("gradients …"),
         Task.THRESHOLD: _tr("this model’s threshold …"),
     }[task]
 

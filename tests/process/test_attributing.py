@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from logitscope.attribution_units import GradientMethod
 from logitscope.backends.base import LoadOptions
 from logitscope.backends.fake import load
+from logitscope.backends.hf import load as load_hf
 from logitscope.backends.messages import (
     Attributed,
     Channel,
@@ -20,11 +24,12 @@ from logitscope.backends.messages import (
     Phase,
     Progress,
     Scored,
+    SecondOpinion,
     Stepped,
     Task,
 )
 from logitscope.origin_contexts import less
-from logitscope.origin_types import Condition, Label, OriginCase, OriginReport
+from logitscope.origin_types import Condition, Label, OriginCase, OriginReport, WordOrigin
 from logitscope.sampling import SamplerSettings
 from logitscope.surprisal import summarise
 
@@ -161,3 +166,44 @@ def test_an_empty_answer_has_no_words(slow: Any) -> None:
 def test_labels_name_only_what_was_worked_out(slow: Any) -> None:
     known = {Label.PROMPT, Label.WEIGHTS, Label.UNCERTAIN}
     assert {word.label for word in labelled(slow).words} <= known
+
+
+def test_a_model_without_gradients_says_so(slow: Any) -> None:
+    report = labelled(slow)
+    reply = slow.answer(slow.attribute(CASE, Task.GRADIENTS, report, words=[0]))
+    assert isinstance(reply, Failed)
+    assert reply.expected
+    assert "no gradients" in reply.sentence
+
+
+@pytest.mark.torch
+def test_a_second_opinion_adds_up_over_the_tokens_of_a_word(
+    new_asker: Callable[[], Any], tiny_hf: Path
+) -> None:
+    """Integrated gradients are complete: the sum is what the baseline lacks, for each token."""
+    pytest.importorskip("torch", reason="the extra `torch` is not installed")
+    asker = new_asker()
+    try:
+        options = LoadOptions(device="cpu", threads=1)
+        asker.replies.closing(asker.load(str(tiny_hf), options=options), 120.0)
+        case = OriginCase((0, 70, 71, 72, 73), ((1, 3),), (80, 81))
+        word = WordOrigin((0, 2), "xy", {})
+        known = OriginReport(case, (word,), 0.69)
+        number = asker.attribute(
+            case, Task.GRADIENTS, known, words=[0], method=GradientMethod.INTEGRATED_GRADIENTS
+        )
+        assert asker.replies.closing(number, 120.0) == Finished(number, Ending.DONE)
+        (found,) = (r for r in asker.replies.of(number) if isinstance(r, SecondOpinion))
+        model = load_hf(tiny_hf, options)
+        singles = [
+            model.attribute(
+                [*case.prompt_ids, *case.answer_ids[:place]],
+                case.answer_ids[place],
+                GradientMethod.INTEGRATED_GRADIENTS,
+            ).values[:5]
+            for place in range(2)
+        ]
+        model.close()
+        np.testing.assert_allclose(found.values, singles[0] + singles[1], atol=1e-5)
+    finally:
+        asker.close()
