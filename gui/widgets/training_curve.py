@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from PySide6.QtCore import Qt
@@ -74,7 +75,7 @@ class TrainingCurve(QWidget):
         top = self._top * HEADROOM
         self.plot.setRange(xRange=(0, self._steps), yRange=(0.0, top), padding=0.02)
 
-    def _line(self, label: str, *, above: bool) -> object:
+    def _line(self, label: str, *, above: bool) -> Any:
         anchor = (1.0, 1.0) if above else (1.0, 0.0)
         options = {"position": LABEL_HEIGHT, "anchors": [anchor, anchor]}
         line = self._library.InfiniteLine(0.0, angle=0, label=label, labelOpts=options)
