@@ -220,7 +220,10 @@ def origin_words(now: Moment, *, labels: str) -> Value:
 
 
 def _known_losses(now: Moment) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
-    if now.losses is None or len(now.losses) < 2 or np.isnan(now.losses[1:]).any():
+    """Those of all tokens but the first; None while one is missing, or they are another text's."""
+    if now.losses is None or len(now.losses) < 2 or len(now.losses) != len(now.ids):
+        return None
+    if np.isnan(now.losses[1:]).any():
         return None
     known: np.ndarray[tuple[int], np.dtype[np.float64]] = now.losses[1:]
     return known

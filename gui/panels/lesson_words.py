@@ -58,6 +58,7 @@ def marked_up(text: str, values: Mapping[str, tuple[Value, str]]) -> str:
     rich = escape(say(text), quote=False)
     rich = _BOLD.sub(r"<b>\1</b>", rich)
     family = QFontInfo(theme.token_font()).family()
-    rich = _CODE.sub(rf"<span style='font-family:\"{family}\"; font-weight:600'>\1</span>", rich)
+    style = f"font-family:'{family}'; font-weight:600"
+    rich = _CODE.sub(rf'<span style="{style}">\1</span>', rich)
     filled = {name: escape(written(*value), quote=False) for name, value in values.items()}
     return re.sub(r"\{(\w+)\}", lambda found: filled.get(found[1], UNKNOWN), rich)
