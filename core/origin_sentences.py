@@ -23,6 +23,7 @@ _BLANK_LINE = re.compile(r"\n[ \t]*\n\s*")
 _LINE_END = re.compile(r"\n\s*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 """Backends give U+FFFD to the tokenizer in their place."""
+_SPACES = tuple(b" \t\n\r")
 _FRAME = -1
 
 
@@ -57,7 +58,8 @@ def token_ranges(
 
     ``ids`` spell ``text``; BOS, a space that the tokenizer puts in front, and special tokens that
     the text writes out by name are understood. A token that lies on a border belongs to the side
-    that holds most of its bytes, and to the later one where both hold as many. Raises ValueError
+    that holds most of its bytes, and to the later one where both hold as many; white space counts
+    only in a token of nothing else. Raises ValueError
     where the ids do not spell the text, or as ``sentence_spans`` does.
     """
     check_ranges(ranges, len(text))
@@ -67,7 +69,11 @@ def token_ranges(
     for number, (start, stop) in enumerate(ranges):
         first, last = (len(text[:end].encode()) for end in (start, stop))
         owners[first:last] = number
-    owned = [_owner(owners[start:stop]) for start, stop in _places(vocabulary, ids, data)]
+    is_space = np.isin(np.frombuffer(data, dtype=np.uint8), _SPACES)
+    owned = [
+        _owner(owners[start:stop], is_space[start:stop])
+        for start, stop in _places(vocabulary, ids, data)
+    ]
     return tuple(_stretch(owned, number) for number in range(len(ranges)))
 
 
@@ -142,9 +148,11 @@ def _places(vocabulary: Vocabulary, ids: Sequence[int], data: bytes) -> Iterator
         raise ValueError("the tokens of the prompt end before its text")
 
 
-def _owner(owners: NDArray[np.int64]) -> int:
+def _owner(owners: NDArray[np.int64], is_space: NDArray[np.bool_]) -> int:
     if len(owners) == 0:
         return _FRAME
+    if not is_space.all():
+        owners = owners[~is_space]
     found, counts = np.unique(owners, return_counts=True)
     most = found[counts == counts.max()]
     last = int(owners[-1])

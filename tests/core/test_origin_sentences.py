@@ -70,6 +70,12 @@ def test_a_token_on_the_border_goes_where_most_of_its_bytes_are() -> None:
     assert token_ranges(fake.vocabulary, ids, text, [(5, 13), (13, 14)]) == ((2, 5), (0, 0))
 
 
+def test_white_space_decides_nothing_but_for_itself() -> None:
+    fake = model("One", ". ", "  ", "x")
+    ids = fake.tokenize("One.   x")
+    assert token_ranges(fake.vocabulary, ids, "One.   x", [(0, 4), (4, 8)]) == ((0, 2), (2, 4))
+
+
 def test_characters_are_counted_and_not_bytes() -> None:
     fake = model("é", " ü", "x")
     ids = fake.tokenize("é üx")

@@ -146,30 +146,25 @@ def is_kept(model: OriginModel, maker: Maker, case: Prov) -> bool:
     frame = case.record["frame"]
     documents = [case.document(), case.without_key(), *(d for d, _ in case.swapped())]
     contexts = [maker.ids(document, frame) for document in documents]
-    answers = list(dict.fromkeys([case.answer, *(a for _, a in case.swapped())]))
-    if "without" in case.record:
-        answers.append(case.record["without"])
-    logs = {answer: _logs(model, contexts, answer) for answer in answers}
-    own = logs[case.answer]
+    own = _logs(model, contexts, case.answer)
+    swaps = list(zip(contexts[2:], own[2:], (a for _, a in case.swapped()), strict=True))
     if case.gold == "weights":
-        return _stays(case, own, logs)
-    followed = sum(
-        logs[answer][2 + i] > own[2 + i] and own[0] > logs[answer][0]
-        for i, (_, answer) in enumerate(case.swapped())
-    )
+        good = sum(
+            abs(own[0] - log) < HALF
+            and (answer == case.answer or log > _logs(model, [context], answer)[0])
+            for context, log, answer in swaps
+        )
+        return good >= _NEEDED
+    followed = 0
+    for context, log, answer in swaps:
+        at_first, at_swapped = _logs(model, [contexts[0], context], answer)
+        followed += at_swapped > log and own[0] > at_first
     if followed < _NEEDED:
         return False
     if case.gold == "both":
         return own[1] > own[0] - HALF
-    return "without" not in case.record or logs[case.record["without"]][1] > own[1]
-
-
-def _stays(case: Prov, own: list[float], logs: dict[str, list[float]]) -> bool:
-    good = 0
-    for i, (_, answer) in enumerate(case.swapped()):
-        close = abs(own[0] - own[2 + i]) < HALF
-        good += close and (answer == case.answer or own[2 + i] > logs[answer][2 + i])
-    return good >= _NEEDED
+    known = case.record.get("without")
+    return known is None or _logs(model, [contexts[1]], known)[0] > own[1]
 
 
 def _logs(model: OriginModel, contexts: Sequence[Sequence[int]], answer: str) -> list[float]:
