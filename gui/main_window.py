@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from PySide6.QtCore import QByteArray, QSize, Qt
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
@@ -22,7 +25,8 @@ from logitscope.gui.files import SessionFiles
 from logitscope.gui.message import Message, Severity
 from logitscope.gui.notify import Messages
 from logitscope.gui.opening import Opener
-from logitscope.gui.panel_table import PANELS, Place
+from logitscope.gui.panel_shelf import PanelShelf
+from logitscope.gui.panel_table import PANELS, PanelSpec, Place
 from logitscope.gui.panels.loss import LossPanel
 from logitscope.gui.panels.model import ModelBar
 from logitscope.gui.panels.text import TextPanel
@@ -33,6 +37,7 @@ from logitscope.gui.widgets.card import Card, CardTitle, PanelDock
 from logitscope.gui.widgets.drop_overlay import DropOverlay
 from logitscope.gui.widgets.insets import inset_numbers
 from logitscope.gui.widgets.toast_stack import ToastStack
+from logitscope.gui.widgets.token_painter import CellStyle
 from logitscope.gui.words import translated
 
 LAYOUT_VERSION = 2
@@ -55,7 +60,7 @@ class MainWindow(QMainWindow):
         self.files = SessionFiles(session, self.messages, self)
         self.model_bar = ModelBar(session)
         self.model_bar.stop_wanted.connect(lambda: commands.stop(self))
-        self.panels: dict[str, QWidget] = {}
+        self.panels = PanelShelf(PANELS, self._make_panel)
         self.docks: dict[str, PanelDock] = {}
         self._build_panels()
         self.command_actions = ActionSet(commands.COMMANDS, self, self)
@@ -73,19 +78,27 @@ class MainWindow(QMainWindow):
         docking.prepare(self)
         self.setContentsMargins(theme.GRID, 0, theme.GRID, theme.GRID)
         for spec in PANELS:
-            panel = spec.build(self.session)
-            spec.bind(panel, self.settings)
-            inset_numbers(panel)
-            self.panels[spec.id] = panel
-            title = translated("Panels", spec.title)
-            if spec.place is Place.CENTRE:
-                card = Card(title, panel)
-                self.setCentralWidget(card)
-                _explain(card.title, panel)
-            else:
-                dock = PanelDock(spec.id, title, panel, self)
+            if spec.place is not Place.CENTRE:
+                dock = PanelDock(spec.id, translated("Panels", spec.title), self)
+                dock.wanted.connect(partial(self.panels.get, spec.id))
                 self.docks[spec.id] = dock
-                _explain(dock.title, panel)
+        self.panels.make_first()
+
+    def _make_panel(self, spec: PanelSpec) -> QWidget:
+        panel = spec.build(self.session)
+        spec.bind(panel, self.settings)
+        inset_numbers(panel)
+        dock = self.docks.get(spec.id)
+        if dock is None:
+            card = Card(translated("Panels", spec.title), panel)
+            self.setCentralWidget(card)
+            _explain(card.title, panel)
+        else:
+            dock.put(panel)
+            _explain(dock.title, panel)
+        if (marked := getattr(panel, "overlay_changed", None)) is not None:
+            marked.connect(self._mark_text)
+        return panel
 
     def _build_top(self) -> None:
         top = QWidget(self)
@@ -131,9 +144,6 @@ class MainWindow(QMainWindow):
         text = self.panels["text"]
         if isinstance(text, TextPanel):
             text.set_source_actions([self.command_actions[c.id] for c in SOURCE_COMMANDS])
-            for panel in self.panels.values():
-                if (marked := getattr(panel, "overlay_changed", None)) is not None:
-                    marked.connect(text.set_overlay)
         for panel_id, dock in self.docks.items():
             self.command_actions[f"toggle_{panel_id}"].setCheckable(True)
             dock.toggleViewAction().toggled.connect(self._mark_panels)
@@ -148,6 +158,11 @@ class MainWindow(QMainWindow):
         self.drop_overlay.dropped.connect(self.drops.open)
 
     # -- following --------------------------------------------------------------------------
+
+    def _mark_text(self, overlay: Callable[[int], CellStyle | None] | None) -> None:
+        text = self.panels["text"]
+        if isinstance(text, TextPanel):
+            text.set_overlay(overlay)
 
     def _apply_setting(self, key: str) -> None:
         if key == THEME.key:
@@ -306,7 +321,7 @@ class MainWindow(QMainWindow):
         self.settings.sync()
         self.hide()
         self.session.stop()
-        for panel in self.panels.values():
+        for panel in self.panels.made.values():
             getattr(panel, "shut_down", lambda: None)()
         self.session.engine.close()
         self.opener.close()

@@ -43,8 +43,9 @@ def panels_in_sight(stage: Stage) -> frozenset[str]:
     """Ids of the panels that are open and not behind another tab."""
     return frozenset(
         name
-        for name, panel in stage.panels.items()
-        if panel.isVisible() and not panel.visibleRegion().isEmpty()
+        for name in stage.panels
+        if (shown := stage.docks.get(name) or stage.panels[name]).isVisible()
+        and not shown.visibleRegion().isEmpty()
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QDockWidget,
@@ -91,9 +91,12 @@ class Card(QWidget):
 
 
 class PanelDock(QDockWidget):
-    """A panel that can be moved, tabbed, floated and closed."""
+    """A panel that can be moved, tabbed, floated and closed; empty until it is ``put`` there."""
 
-    def __init__(self, name: str, title: str, panel: QWidget, parent: QWidget) -> None:
+    wanted = Signal()
+    """It came into sight while it was empty."""
+
+    def __init__(self, name: str, title: str, parent: QWidget) -> None:
         super().__init__(title, parent)
         self.setObjectName(f"dock_{name}")
         self.title = CardTitle(title, self)
@@ -102,7 +105,15 @@ class PanelDock(QDockWidget):
         close = self.title.add_button("close", self.tr("Close this panel"))
         close.clicked.connect(self.close)
         self.setTitleBarWidget(self.title)
+        self.visibilityChanged.connect(self._ask)
+
+    def put(self, panel: QWidget) -> None:
+        """Show the panel here."""
         self.setWidget(_body(panel))
+
+    def _ask(self, is_visible: bool) -> None:
+        if is_visible and self.widget() is None:
+            self.wanted.emit()
 
 
 def popover(owner: QWidget, title: str, text: str) -> QMenu:

@@ -61,7 +61,7 @@ def show_ours(*model: str) -> None:
             )
             return {"ready": time.monotonic()}
 
-        panels = [*window.panels.values(), window.model_bar]
+        panels = [*window.panels.made.values(), window.model_bar]
         kept.append(FirstPaint(panels, lambda painted: end(painted, {"ready": ready})))
         return window
 
