@@ -14,9 +14,9 @@ def main() -> int:
     # Read when NumPy is first imported. The threads of its OpenBLAS spin for 10 ms after each
     # product of long vectors, on a core that the model needs; our products gain nothing by them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from logitscope.cli import main as command_line
+    from logitscope.start import main as start
 
-    return command_line()
+    return start()
 
 
 if __name__ == "__main__":

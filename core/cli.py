@@ -6,12 +6,8 @@ one line on standard error.
 
 from __future__ import annotations
 
-import contextlib
 import json
-import multiprocessing
-import os
 import sys
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,10 +15,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from logitscope.backends.base import BackendError, LoadOptions, ModelFileError
+from logitscope import start
+from logitscope.backends.base import LoadOptions, ModelFileError
 from logitscope.cli_options import (
-    FAILED,
-    INTERRUPTED,
     BackendOption,
     ContextOption,
     DeviceOption,
@@ -30,15 +25,11 @@ from logitscope.cli_options import (
     LayersOption,
     ModelArgument,
     ThreadsOption,
-    complain,
-    find_model,
 )
 from logitscope.cli_origin import origin
 from logitscope.cli_score import score
 from logitscope.sampler_settings import SamplerSettings
-
-SHOW_TRACEBACK = "LOGITSCOPE_TRACEBACK"
-"""Environment variable for reports of bugs."""
+from logitscope.start import find_model
 
 
 class _DefaultToOpen(TyperGroup):
@@ -59,46 +50,6 @@ app = typer.Typer(
     help="See how a language model writes: every next-token distribution, live and offline.",
     epilog="logitscope [MODEL] is short for logitscope open [MODEL].",
 )
-
-
-def main() -> int:
-    """Run the command line; ends with SystemExit."""
-    # In a bundled program the model process starts the same executable again.
-    multiprocessing.freeze_support()
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None and hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-    words = sys.argv[1:]
-    with _failures():
-        if _is_plain_start(words):
-            sys.exit(_open(words[0] if words else None, "", LoadOptions()))
-        app(prog_name="logitscope")
-    return 0
-
-
-def _is_plain_start(words: list[str]) -> bool:
-    """Nothing but a model at most: that needs none of Typer's reading of options, which takes a
-    tenth of a second before the window can begin (it imports pydantic)."""
-    if not words:
-        return True
-    commands = {c.name or getattr(c.callback, "__name__", "") for c in app.registered_commands}
-    return len(words) == 1 and not words[0].startswith("-") and words[0] not in commands
-
-
-@contextlib.contextmanager
-def _failures() -> Iterator[None]:
-    """Turn what a person can act on into a line on standard error and an exit code."""
-    try:
-        yield
-    except BackendError as error:
-        sys.exit(complain(str(error), FAILED))
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
-    except Exception as error:
-        if os.environ.get(SHOW_TRACEBACK):
-            raise
-        bug = f"unexpected {type(error).__name__} ({error}): set {SHOW_TRACEBACK}=1 and report it"
-        sys.exit(complain(bug, FAILED))
 
 
 def _print_version(wanted: bool) -> None:
@@ -133,23 +84,7 @@ def open_window(
 ) -> None:
     """Open the window, on MODEL if one is given. This is the default command."""
     options = LoadOptions(context, threads, gpu_layers, device=device)
-    raise typer.Exit(_open(model, backend, options))
-
-
-def _open(model: str | None, backend: str, options: LoadOptions) -> int:
-    """Stay until the window is closed; returns the exit code."""
-    path = None if model is None else find_model(model)
-    try:
-        from logitscope.gui.app import run
-    except ImportError as error:
-        if _is_ours(error):
-            raise
-        raise BackendError(
-            f"The window cannot start, because a library of Qt is missing ({error}): on Debian or "
-            "Ubuntu run apt install libegl1 libgl1 libxkbcommon0 libdbus-1-3 libfontconfig1 "
-            "libxcb-cursor0"
-        ) from error
-    return run(path, backend, options)
+    raise typer.Exit(start.open_window(model, backend, options))
 
 
 @app.command("next")
@@ -254,11 +189,6 @@ def models(as_json: JsonOption = False) -> None:
         return
     for entry in entries:
         typer.echo(f"{entry.title}\t{entry.source}\t{_megabytes(entry.bytes)}\t{entry.path}")
-
-
-def _is_ours(error: ImportError) -> bool:
-    """Whether a module of this program is missing, which is a bug and not a missing library."""
-    return (error.name or "").startswith("logitscope")
 
 
 def _number(value: int | None, unit: str = "") -> str:

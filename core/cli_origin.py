@@ -12,16 +12,12 @@ import typer
 
 from logitscope.backends.base import BackendError, LoadOptions
 from logitscope.cli_options import (
-    FAILED,
-    INTERRUPTED,
     BackendOption,
     ContextOption,
     DeviceOption,
     LayersOption,
     ModelArgument,
     ThreadsOption,
-    complain,
-    find_model,
 )
 from logitscope.origin_case_file import CaseError, TextCase, read_cases
 from logitscope.origin_output import report_lines, report_record
@@ -29,6 +25,7 @@ from logitscope.origin_sentences import against_bos, case_of, sentence_spans
 from logitscope.origin_spans import estimate
 from logitscope.origin_types import Label, OriginCase, OriginReport
 from logitscope.progress_bar import spinner, token_bar
+from logitscope.start import FAILED, INTERRUPTED, complain, find_model
 from logitscope.textfile import TextFileError, decode_text, read_text
 
 if TYPE_CHECKING:

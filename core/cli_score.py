@@ -12,16 +12,12 @@ import typer
 
 from logitscope.backends.base import BackendError, LoadOptions
 from logitscope.cli_options import (
-    FAILED,
-    INTERRUPTED,
     BackendOption,
     ContextOption,
     DeviceOption,
     LayersOption,
     ModelArgument,
     ThreadsOption,
-    complain,
-    find_model,
 )
 from logitscope.losses import LossTable
 from logitscope.progress_bar import spinner, token_bar
@@ -43,6 +39,7 @@ from logitscope.score_report import (
     token_records,
 )
 from logitscope.scoring_passes import scoring_passes
+from logitscope.start import FAILED, INTERRUPTED, complain, find_model
 from logitscope.surprisal import TokenNumbers
 from logitscope.textfile import (
     TextFile,

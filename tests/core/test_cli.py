@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from logitscope import cli
+from logitscope import cli, start
 from logitscope.next_table import build_table, table_lines
 from logitscope.sampling import SamplerSettings
 from logitscope.vocabulary import TokenKind, Vocabulary
@@ -59,8 +59,13 @@ def complaint(result: subprocess.CompletedProcess[str], code: int) -> str:
 def call(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     monkeypatch.setattr(sys, "argv", ["logitscope", *arguments])
     with pytest.raises(SystemExit) as caught:
-        cli.main()
+        start.main()
     return int(caught.value.code or 0)
+
+
+def test_the_start_knows_all_commands() -> None:
+    named = {c.name or c.callback.__name__ for c in cli.app.registered_commands if c.callback}
+    assert named == start.COMMANDS
 
 
 # -- next ---------------------------------------------------------------------------------------
@@ -283,7 +288,7 @@ def test_missing_qt_libraries_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "logitscope.gui.app", None)
-    monkeypatch.setattr(cli, "_is_ours", lambda _error: False)
+    monkeypatch.setattr(start, "_is_missing_ours", lambda _error: False)
     assert call(monkeypatch, "fake:") == 1
     assert "libxcb-cursor0" in capsys.readouterr().err
 
@@ -299,9 +304,9 @@ def test_a_bug_is_one_line_unless_the_traceback_is_asked_for(
     monkeypatch.setattr(sys.modules["logitscope.gui.app"], "run", broken)
     assert call(monkeypatch, "fake:") == 1
     assert len(capsys.readouterr().err.splitlines()) == 1
-    monkeypatch.setenv(cli.SHOW_TRACEBACK, "1")
+    monkeypatch.setenv(start.SHOW_TRACEBACK, "1")
     with pytest.raises(RuntimeError, match="a bug"):
-        cli.main()
+        start.main()
 
 
 def test_version_and_help() -> None:

@@ -44,7 +44,7 @@ def show_ours(*model: str) -> None:
     # The command line imports the window last; only then can it be watched.
     from paint_watch import FirstPaint, end, wait_until
 
-    import logitscope.cli
+    import logitscope.start
     from logitscope.gui import app
 
     make_window = app.make_window
@@ -67,4 +67,4 @@ def show_ours(*model: str) -> None:
 
     app.make_window = watched
     sys.argv = ["logitscope", *model]
-    logitscope.cli.main()
+    logitscope.start.main()
