@@ -75,6 +75,8 @@ class Comparison(QObject):
     """Something began, ended, or got on; another text or model stands on a side."""
     said = Signal(str)
     """One sentence about the second model."""
+    told = Signal(str)
+    """One sentence about the other text."""
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -166,15 +168,23 @@ class Comparison(QObject):
         self._set_left(self._lefts[1])
 
     def compare_text(self, text: str, name: str) -> None:
-        """Another text on the right, read by the same model. A second model is closed."""
+        """Another text on the right, read by the same model. A second model is closed: two texts
+        on two models differ in two ways at once, and no difference would tell which it is from."""
+        had_model = self.second is not None
         self.end()
         self.against = Against.TEXT
         self.other_text.set_text(text, name)
         self.set_active(self._is_active)
         self.state_changed.emit()
+        if had_model:
+            self.said.emit(
+                self.tr("Two texts are compared on one model: the second model was closed.")
+            )
 
     def open_model(self, path: str, backend: str = "", options: LoadOptions | None = None) -> None:
-        """The same text on this model, in a process of its own, on the right."""
+        """The same text on this model, in a process of its own, on the right. Another text is put
+        away; see ``compare_text``."""
+        had_text = self.against is Against.TEXT
         self.end()
         self.against = Against.MODEL
         self.last_load = path, backend, options
@@ -185,6 +195,9 @@ class Comparison(QObject):
         second.engine.activity_changed.connect(self.state_changed)
         self.set_active(self._is_active)
         self.state_changed.emit()
+        if had_text:
+            words = self.tr("Two models are compared on one text: “{name}” was put away.")
+            self.told.emit(words.format(name=self.other_text.name))
 
     def load_again(self) -> None:
         """The second model once more, after it was closed."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
 from logitscope.backends.messages import Ending, Failed, Finished, Phase, Reply, Scored
+from logitscope.gui.background import Background
 from logitscope.gui.session_view import SessionView
 from logitscope.gui.subjects import ScreenText, Subject
 from logitscope.losses import LossTable
@@ -14,6 +17,8 @@ from logitscope.surprisal import TokenNumbers, Window
 from logitscope.window_ids import window_ids, window_of
 
 LEAST_WINDOW = 2
+LONG_TEXT = 50_000
+"""So many new tokens at once get their table in a thread: that of a million takes 200 ms."""
 
 
 class Scorer(QObject):
@@ -41,6 +46,9 @@ class Scorer(QObject):
         self._session = session
         self._subject = subject or ScreenText(session, self)
         self._table = LossTable()
+        self._background = Background(self)
+        self._awaited: Sequence[int] | None = None
+        """The ids whose table is being made."""
         self._is_active = False
         self._is_stopped = False
         self._model = ""
@@ -156,7 +164,13 @@ class Scorer(QObject):
         if not self._is_active:
             return
         ids = self._subject.ids
+        if ids is self._awaited:
+            return
+        self._awaited = None
         before = len(self._table)
+        if len(ids) - before > LONG_TEXT:
+            self._await_table(ids)
+            return
         first = self._table.follow(ids)
         self._take_steps(max(first, self._subject.first_step))
         if first < max(before, len(ids)):
@@ -165,6 +179,21 @@ class Scorer(QObject):
                 self._cancel()
             self.changed.emit(first, max(before, len(ids)))
         self._go_on()
+
+    def _await_table(self, ids: Sequence[int]) -> None:
+        before = len(self._table)
+        self._cancel()
+        self._awaited, self._table = ids, LossTable()
+        self._is_stopped = False
+        self.changed.emit(0, before)
+        self._background.start(partial(LossTable.of, ids), partial(self._take_table, ids), _raise)
+
+    def _take_table(self, ids: Sequence[int], table: LossTable) -> None:
+        if ids is self._awaited:
+            self._awaited, self._table = None, table
+            self._take_steps(self._subject.first_step)
+            self.changed.emit(0, len(table))
+            self._go_on()
 
     def _take_steps(self, first: int) -> None:
         steps, offset = self._subject.steps, self._subject.first_step
@@ -188,6 +217,7 @@ class Scorer(QObject):
 
     def _may_score(self) -> bool:
         wanted = self._is_active and not self._is_stopped and self._subject.is_ready
+        wanted = wanted and self._awaited is None
         # Somebody else's request would be replaced by ours.
         return wanted and self._session.engine.activity.phase is not Phase.SCORE
 
@@ -233,3 +263,7 @@ class Scorer(QObject):
 
     def _tell_progress(self) -> None:
         self.progressed.emit(self._table.known, max(len(self._table) - 1, 0))
+
+
+def _raise(error: Exception) -> None:
+    raise error

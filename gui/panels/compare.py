@@ -109,6 +109,7 @@ class ComparePanel(QWidget):
         ):
             signal.connect(self._mark_dirty)
         comparison.said.connect(self._say)
+        comparison.told.connect(self._say_of_text)
         choice.failed.connect(self._report)
         choice.noted.connect(self._say_of_text)
         choice.reading.connect(lambda said, stop: self.note.say(said, self.tr("Stop"), stop))

@@ -88,6 +88,7 @@ class Choice(QObject):
         self.reading.emit(sentence, opener.stop)
 
     def _take(self, take: object, text: str, name: str, note: str) -> None:
+        # First: taking the text may say something more important.
+        self.noted.emit(note)
         if callable(take):
             take(text, name)
-        self.noted.emit(note)

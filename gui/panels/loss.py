@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-import numpy as np
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QSplitter, QVBoxLayout, QWidget
 
-from logitscope.envelope import BlockedSeries
 from logitscope.gui import theme
 from logitscope.gui.notices import Notice
 from logitscope.gui.panels import loss_words
 from logitscope.gui.panels.loss_bar import LossBar, WindowsRow
+from logitscope.gui.panels.loss_drawn import Drawn
 from logitscope.gui.panels.loss_export import LossExport
 from logitscope.gui.panels.loss_figures import Figures
 from logitscope.gui.panels.loss_heat import Heat
@@ -21,15 +20,14 @@ from logitscope.gui.panels.loss_opening import TextOpener
 from logitscope.gui.scoring import Scorer
 from logitscope.gui.session import Session
 from logitscope.gui.subjects import OpenedText, ScreenText
+from logitscope.gui.turns import Turns
 from logitscope.gui.widgets.drop_overlay import TAKES_TEXTS, is_text_file, local_paths
 from logitscope.gui.widgets.heat_pages import HeatPages
 from logitscope.gui.widgets.loss_curve import LossCurve
-from logitscope.gui.widgets.loss_tooltip import loss_tooltip
 from logitscope.gui.widgets.note_bar import NoteBar
 from logitscope.gui.words import mark
 from logitscope.heat import Measure
 from logitscope.losses import LossTable
-from logitscope.text_units import TextUnits
 from logitscope.vocabulary import Vocabulary
 
 FRAME_MS = 33
@@ -58,10 +56,7 @@ class LossPanel(QWidget):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self._units: tuple[Vocabulary, TextUnits] | None = None
-        self._heat = Heat()
-        self._series = BlockedSeries(sign=-1.0), BlockedSeries()
-        self._paragraphs = np.zeros(0, dtype=np.int64)
+        self._drawn = Drawn()
         self._dirty = range(0)
         self._shown_text: tuple[Sequence[int] | None, Vocabulary | None] = None, None
         self._opened_position: int | None = None
@@ -109,6 +104,8 @@ class LossPanel(QWidget):
         session = self._session
         self._frame = QTimer(self, interval=FRAME_MS, singleShot=True)
         self._frame.timeout.connect(self._refresh)
+        self._turns = Turns(self)
+        self._turns.finished.connect(self._refresh_again)
         self._averages = QTimer(self, interval=SUMMARY_MS, singleShot=True)
         self._averages.timeout.connect(self._show_averages)
         for scorer in self._scorers:
@@ -170,7 +167,7 @@ class LossPanel(QWidget):
 
     @property
     def heat(self) -> Heat:
-        return self._heat
+        return self._drawn.heat
 
     def show_text(self, text: str, name: str, note: str = "") -> None:
         """Score this text beside the document."""
@@ -221,7 +218,7 @@ class LossPanel(QWidget):
         here = self.position
         if here is None:
             here = -1 if direction > 0 else len(self.table)
-        found = self._heat.find_strong(here, direction)
+        found = self.heat.find_strong(here, direction)
         if found is not None:
             self._select(found)
 
@@ -265,7 +262,9 @@ class LossPanel(QWidget):
 
     def flush(self) -> None:
         """Show at once what would wait for the next frame."""
+        self._turns.finish()
         self._refresh()
+        self._turns.finish()
 
     def _mark_all(self) -> None:
         self._mark_dirty(0, len(self.table))
@@ -281,7 +280,7 @@ class LossPanel(QWidget):
     def _change_look(self) -> None:
         bar = self.bar
         measure = Measure(bar.measure.currentData())
-        self._heat.set_look(measure, is_fitted=bar.fit.isChecked())
+        self.heat.set_look(measure, is_fitted=bar.fit.isChecked())
         self.heat_view.view.set_map(is_two_sided=measure.is_two_sided)
         self.heat_view.view.set_underlines(bar.underlines.isChecked())
         shown = bar.number_row.isChecked()
@@ -289,29 +288,55 @@ class LossPanel(QWidget):
         self._mark_all()
 
     def _refresh(self) -> None:
-        if not self.isVisible():
+        if not self.isVisible() or self._turns.is_busy:
             return
         dirty, self._dirty = self._dirty, range(0)
-        table = self.table
-        self._heat.update(table, dirty.start, dirty.stop)
-        self._show_tokens()
-        self.heat_view.set_heat(self._heat.codes, self._heat.weights)
-        self.figures.show_legend(self._heat)
-        loss, entropy = self._series
-        loss.update(table.log_probability, dirty.start, dirty.stop)
-        entropy.update(table.entropy, dirty.start, dirty.stop)
-        shown = entropy if self.bar.entropy.isChecked() else None
-        self.curve.set_series(loss, shown, self._paragraphs)
+        self._turns.start(self._pieces(dirty))
+        if len(self.table) < LONG_TEXT:
+            self._turns.finish()
+
+    def _refresh_again(self) -> None:
+        """Something changed while a long text was being shown piece by piece."""
+        if self._dirty and not self._frame.isActive():
+            self._frame.start()
+
+    def _pieces(self, dirty: range) -> Iterator[Callable[[], object]]:
+        """The parts of a refresh; of a million tokens none takes much longer than a frame."""
+        table, drawn = self.table, self._drawn
+        yield lambda: drawn.heat.update(table, dirty.start, dirty.stop)
+        yield self._show_tokens
+        yield lambda: drawn.units
+        yield lambda: drawn.update_paragraphs(table)
+        yield lambda: drawn.update_loss(table, dirty)
+        yield lambda: drawn.update_entropy(table, dirty)
+        yield self._show_heat
+        yield self._show_curve
+        yield self._show_numbers
+
+    def _show_heat(self) -> None:
+        self.heat_view.set_heat(self.heat.codes, self.heat.weights)
+        self.figures.show_legend(self.heat)
+
+    def _show_curve(self) -> None:
+        drawn = self._drawn
+        entropy = drawn.entropy if self.bar.entropy.isChecked() else None
+        self.curve.set_series(drawn.loss, entropy, drawn.paragraphs)
         self._show_selection()
+
+    def _show_numbers(self) -> None:
         self._show_windows()
         self._show_state()
-        if len(table) < LONG_TEXT:
+        if len(self.table) < LONG_TEXT:
             self._show_averages()
         elif not self._averages.isActive():
             self._averages.start()
 
     def _show_tokens(self) -> None:
-        self.heat_view.view.set_placeholder(self._placeholder())
+        self.heat_view.view.set_placeholder(
+            loss_words.placeholder(
+                self._session, self.opened_text.text if self.shows_opened else None
+            )
+        )
         ids, vocabulary = self._scorer.subject.ids, self._fitting_vocabulary()
         if len(ids) != len(self.table):
             return
@@ -321,10 +346,7 @@ class LossPanel(QWidget):
         self._shown_text = ids, vocabulary
         self.heat_view.set_text(ids, vocabulary)
         self.curve.set_range(range(0))
-        units = self._shown_units
-        self._paragraphs = np.zeros(0, dtype=np.int64)
-        if units is not None:
-            self._paragraphs = units.paragraph_starts(self.table.ids)
+        self._drawn.set_text(vocabulary)
 
     def _fitting_vocabulary(self) -> Vocabulary | None:
         """None while the ids are those of another model: the new one's are on their way."""
@@ -333,17 +355,8 @@ class LossPanel(QWidget):
             return None
         return vocabulary
 
-    @property
-    def _shown_units(self) -> TextUnits | None:
-        vocabulary = self._shown_text[1]
-        if vocabulary is None:
-            return None
-        if self._units is None or self._units[0] is not vocabulary:
-            self._units = vocabulary, TextUnits(vocabulary)
-        return self._units[1]
-
     def _show_averages(self) -> None:
-        self.figures.show_averages(self.table, self.heat_view.chosen, self._shown_units)
+        self.figures.show_averages(self.table, self.heat_view.chosen, self._drawn.units)
 
     def _show_windows(self) -> None:
         scorer, model = self._scorer, self._session.model
@@ -358,27 +371,11 @@ class LossPanel(QWidget):
         done = total if is_over else table.first_unknown - 1
         self.bar.show_progress(done, total, is_scoring=self._scorer.is_scoring)
 
-    def _placeholder(self) -> str:
-        session = self._session
-        if session.model is None:
-            return self.tr("Open a model to see which tokens of a text surprise it.")
-        if self.shows_opened:
-            if not self.opened_text.text:
-                return self.tr("The opened text is empty: open another.")
-            return self.tr("The model is reading the text …")
-        return self.tr("Type a prompt, or open, paste or drop a text here, to score its tokens.")
-
     def _tooltip_of(self, position: int) -> str:
-        vocabulary = self._shown_text[1]
-        if vocabulary is None or position >= len(self.table):
-            return ""
-        return loss_tooltip(vocabulary, self.table, position)
+        return self._drawn.tooltip_of(self.table, position)
 
     def _number_of(self, position: int) -> str:
-        if position >= len(self.table):
-            return ""
-        value = self._heat.values(self.table, slice(position, position + 1))[0]
-        return loss_words.below(self._heat.measure, float(value), int(self.table.rank[position]))
+        return self._drawn.number_of(self.table, position)
 
     # -- menus and drops --------------------------------------------------------------------
 

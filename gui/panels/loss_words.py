@@ -6,6 +6,7 @@ import math
 
 from PySide6.QtCore import QCoreApplication
 
+from logitscope.gui.session_view import SessionView
 from logitscope.gui.widgets import numbers
 from logitscope.gui.words import mark, translated
 from logitscope.heat import RANK_LIMITS, Measure
@@ -96,6 +97,17 @@ def short_number(value: float) -> str:
     if 0 < size < 0.005:
         return f"{value:.0e}".replace("e-0", "e-").replace("-", "−", int(value < 0))
     return f"{value:.2f}".replace("-", "−") if size < 9.995 else f"{value:.1f}".replace("-", "−")
+
+
+def placeholder(session: SessionView, opened: str | None) -> str:
+    """What stands where no tokens are; ``opened``: the opened text, None for that on screen."""
+    if session.model is None:
+        return _tr("Open a model to see which tokens of a text surprise it.")
+    if opened is None:
+        return _tr("Type a prompt, or open, paste or drop a text here, to score its tokens.")
+    if not opened:
+        return _tr("The opened text is empty: open another.")
+    return _tr("The model is reading the text …")
 
 
 def _figure(value: float, decimals: int) -> str:

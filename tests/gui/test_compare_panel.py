@@ -11,6 +11,7 @@ import numpy as np
 import psutil
 import pytest
 import torch
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -365,3 +366,25 @@ def test_the_menu_offers_recent_models(loaded: MainWindow) -> None:
     titles = [action.text() for action in menu.actions()]
     assert titles[0].startswith("Second model")
     assert any("fake:" in title for title in titles)
+
+
+def test_two_texts_on_two_models_are_refused_in_one_sentence(
+    qtbot: QtBot, session: Session, panel: ComparePanel
+) -> None:
+    comparison = panel.comparison
+    comparison.open_model(SAME_CUT)
+    wait(qtbot, panel)
+    QGuiApplication.clipboard().setText("The sky is grey.")
+    panel.choice.right_opener.paste()
+    assert comparison.against is Against.TEXT
+    assert comparison.second is None
+    assert panel.note.isVisible()
+    assert panel.note.text == "Two texts are compared on one model: the second model was closed."
+    wait(qtbot, panel)
+    assert panel.note.button.text() == "Load again"
+    panel.note.button.click()
+    assert comparison.against is Against.MODEL
+    said = "Two models are compared on one text: “Pasted text” was put away."
+    assert panel.note.isVisible()
+    assert panel.note.text == said
+    wait(qtbot, panel)
