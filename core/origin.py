@@ -10,6 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from logitscope.origin_contexts import without_sources, word_sums
 from logitscope.origin_fill import filled
 from logitscope.origin_types import (
@@ -20,6 +22,7 @@ from logitscope.origin_types import (
     OriginCase,
     OriginModel,
     OriginReport,
+    Range,
     WordOrigin,
 )
 from logitscope.origin_words import words
@@ -109,7 +112,8 @@ def _labelled(report: OriginReport, known: dict[Condition, TokenNumbers]) -> Ori
     made = []
     for index, word in enumerate(report.words):
         values = {condition: float(sums[condition][index]) for condition in Condition}
-        expected = tuple(_expected(c, known[c], word.tokens[0]) for c in Condition)
+        place = _telling_token(known, word.tokens)
+        expected = tuple(_expected(c, known[c], place) for c in Condition)
         scored = replace(word, log_probability=values, expected=expected)
         made.append(
             replace(
@@ -125,7 +129,16 @@ def _expected(condition: Condition, numbers: TokenNumbers, position: int) -> Exp
     ids = numbers.top_ids[position][:_TOP]
     there = ids >= 0
     logs = numbers.top_log_probability[position][:_TOP]
-    return Expected(condition, tuple(ids[there].tolist()), tuple(logs[there].tolist()))
+    return Expected(condition, tuple(ids[there].tolist()), tuple(logs[there].tolist()), position)
+
+
+def _telling_token(known: dict[Condition, TokenNumbers], word: Range) -> int:
+    """The token of a word with the greatest least gain, the first of equals."""
+    start, stop = word
+    logs = {condition: numbers.log_probability[start:stop] for condition, numbers in known.items()}
+    base = logs.pop(Condition.WITH)
+    gains = np.min([base - each for each in logs.values()], axis=0)
+    return start + int(np.argmax(gains))
 
 
 def replaced(report: OriginReport, index: int, word: WordOrigin) -> OriginReport:

@@ -76,6 +76,8 @@ class Expected:
     condition: Condition
     ids: tuple[int, ...]
     log_probabilities: tuple[float, ...]
+    token: int | None = None
+    """The token of the answer that stands there; None where that is not told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,8 @@ class WordOrigin:
     label: Label = Label.UNKNOWN
     flags: frozenset[Flag] = frozenset()
     expected: tuple[Expected, ...] = ()
-    """At the word's first token."""
+    """At the token of the word that gains most by the sources: of a number, the figure that
+    differs and not the space in front of it."""
     sources: tuple[SourceEvidence, ...] | None = None
     """All spans in their order; None: not worked out."""
     copied_from: Range | None = None

@@ -155,5 +155,13 @@ def source_tint(number: int) -> QColor:
 def evidence_tint(strength: float) -> QColor:
     """Ground of a span by its evidence, 0 to 1 of the strongest."""
     palette = theme.palette()
-    strongest = 0.75 if theme.is_dark() else 0.5
-    return colors.mix(palette.page, palette.copied, strongest * min(1.0, max(0.0, strength)))
+    weakest, strongest = (0.2, 0.75) if theme.is_dark() else (0.08, 0.5)
+    share = weakest + (strongest - weakest) * min(1.0, max(0.0, strength))
+    return colors.mix(palette.page, palette.copied, share)
+
+
+def source_word_style(label: Label) -> CellStyle:
+    """The word of a source that a word of this label came from: the strongest there is."""
+    ground = line_color(label)
+    text = colors.readable(theme.palette().page, ground)
+    return CellStyle(background=ground, text=text, keeps_background=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
 from logitscope.gui import theme
+from logitscope.gui.widgets.eliding_label import ElidingLabel
 from logitscope.gui.widgets.plain import plain
 from logitscope.gui.widgets.token_painter import CellStyle, Mark
 from logitscope.gui.widgets.token_view import TokenView
@@ -21,8 +22,7 @@ class OriginFree(QWidget):
         self.given.setAccessibleName(self.tr("Answer with the sources"))
         self.free.setAccessibleName(self.tr("Answer without the sources"))
         self.free.set_placeholder(self.tr("… is generated when the labels are known"))
-        self.said = plain(QLabel(self))
-        self.said.setWordWrap(True)
+        self.said = ElidingLabel(self)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, theme.GRID // 2, 0, 0)
         grid.setVerticalSpacing(theme.GRID // 2)
@@ -35,7 +35,9 @@ class OriginFree(QWidget):
             grid.addWidget(view, row, 1)
             grid.setRowStretch(row, 1)
             view.set_style(self._style)
-            view.setMinimumSize(96, 32)
+            view.setMinimumSize(96, 40)
+            # What it would like is more than a page has.
+            view.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         grid.addWidget(self.said, 2, 0, 1, 2)
         self.setToolTip(
             self.tr(

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QLabel,
     QPushButton,
+    QSizePolicy,
     QTableView,
     QVBoxLayout,
     QWidget,
@@ -23,6 +24,8 @@ from logitscope.gui.widgets.plain import plain
 from logitscope.gui.widgets.table_model import TableModel
 from logitscope.origin_types import OriginReport, SourceEvidence
 from logitscope.vocabulary import Vocabulary
+
+LEAST_ROWS = 4
 
 
 class OriginSpans(QWidget):
@@ -67,7 +70,8 @@ class OriginSpans(QWidget):
         view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         view.setShowGrid(False)
-        view.setMinimumHeight(4 * 3 * theme.GRID)
+        view.setMinimumHeight(LEAST_ROWS * 3 * theme.GRID)
+        view.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         view.verticalHeader().hide()
         view.verticalHeader().setDefaultSectionSize(3 * theme.GRID)
         header = view.horizontalHeader()

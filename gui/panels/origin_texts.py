@@ -8,11 +8,17 @@ from PySide6.QtCore import QEvent, QObject, QPointF, Qt, Signal
 from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
 
-from logitscope.gui import theme
-from logitscope.gui.origin_style import evidence_tint, line_color, source_tint, style_of
+from logitscope.gui import colors, theme
+from logitscope.gui.origin_style import (
+    evidence_tint,
+    line_color,
+    source_tint,
+    source_word_style,
+    style_of,
+)
 from logitscope.gui.panels.origin_words import word_tip
 from logitscope.gui.widgets.plain import plain_tip
-from logitscope.gui.widgets.token_painter import CellStyle, Mark
+from logitscope.gui.widgets.token_painter import CellStyle
 from logitscope.gui.widgets.token_view import TokenView
 from logitscope.origin_types import Label, OriginReport, Range, WordOrigin
 from logitscope.vocabulary import Vocabulary
@@ -134,16 +140,12 @@ class OriginTexts(QWidget):
         span = self._span_of.get(token)
         if span is None:
             return CellStyle(is_chip=is_chip, text=theme.palette().muted)
-        is_word = self._top_word[0] <= token < self._top_word[1]
         word = self.word
+        if word is not None and self._top_word[0] <= token < self._top_word[1]:
+            return source_word_style(word.label)
         strength = self._strength.get(token)
-        return CellStyle(
-            background=source_tint(span) if strength is None else evidence_tint(strength),
-            text=theme.palette().text,
-            mark=Mark.UNDERLINE if is_word else Mark.NONE,
-            mark_color=None if word is None else line_color(word.label),
-            mark_width=3.0,
-        )
+        ground = source_tint(span) if strength is None else evidence_tint(strength)
+        return CellStyle(ground, colors.readable(theme.palette().text, ground))
 
     def _answer_style(self, token: int) -> CellStyle:
         number, report = self._word_of.get(token), self._report

@@ -42,20 +42,25 @@ class OriginWord(QWidget):
             self.bars.set_columns(())
             return
         self.words.setText(word_html(word))
-        own = report.case.answer_ids[word.tokens[0]]
+        answer = report.case.answer_ids
         shown = (Condition.WITH, Condition.DROP, filler_of(word))
         by_condition = {each.condition: each for each in word.expected}
         self.bars.set_columns(
             tuple(
-                self._column(condition, by_condition[condition], own, vocabulary)
+                self._column(condition, by_condition[condition], answer, vocabulary)
                 for condition in shown
                 if condition in by_condition
             )
         )
 
     def _column(
-        self, condition: Condition, expected: Expected, own: int, vocabulary: Vocabulary
+        self,
+        condition: Condition,
+        expected: Expected,
+        answer: tuple[int, ...],
+        vocabulary: Vocabulary,
     ) -> Column:
+        own = None if expected.token is None else answer[expected.token]
         bars = tuple(
             Bar(token_label(vocabulary, token_id), math.exp(log), token_id == own)
             for token_id, log in zip(expected.ids, expected.log_probabilities, strict=True)

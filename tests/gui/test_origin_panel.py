@@ -23,7 +23,7 @@ from logitscope.backends.messages import SecondOpinion, Task
 from logitscope.gui import colors, theme
 from logitscope.gui.export import save_png, save_svg
 from logitscope.gui.main_window import MainWindow
-from logitscope.gui.origin_style import LOOKS, ORDER, evidence_tint, style_of
+from logitscope.gui.origin_style import LOOKS, ORDER, evidence_tint, source_word_style, style_of
 from logitscope.gui.panels.origin import OriginPanel
 from logitscope.gui.panels.origin_head import PATTERNS
 from logitscope.gui.panels.text import TextPanel
@@ -178,8 +178,8 @@ def test_spans_with_need_and_hold_are_tinted_by_their_evidence(full: OriginPanel
     assert first.background == evidence_tint(1.0)
     assert second.background == evidence_tint(0.1 / 3.0)
     assert frame.background is None
-    marks = [full.texts._prompt_style(token).mark for token in range(1, 6)]
-    assert marks == [Mark.NONE, Mark.UNDERLINE, Mark.NONE, Mark.NONE, Mark.NONE]
+    assert full.texts._prompt_style(2) == source_word_style(Label.COPIED)
+    assert first.background != second.background
 
 
 def test_a_copied_word_is_joined_to_its_source(stage: OriginStage, full: OriginPanel) -> None:

@@ -131,7 +131,7 @@ def word_of(index: int, token_id: int, low: float, high: float) -> WordOrigin:
         Condition.FILL_B: -1.0 - (low + high) / 2,
     }
     ids = (token_id, 99, 98)
-    expected = tuple(Expected(each, ids, (log, -2.0, -5.0)) for each, log in logs.items())
+    expected = tuple(Expected(each, ids, (log, -2.0, -5.0), index) for each, log in logs.items())
     return WordOrigin((index, index + 1), text_of((token_id,)), logs, expected=expected)
 
 
