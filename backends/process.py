@@ -1,7 +1,8 @@
 """The model process: a spawned child that owns exactly one backend.
 
 It never imports Qt, ends itself when its parent is gone, and is expected to die at any time:
-nothing in it is needed to keep what the person has.
+nothing in it is needed to keep what the person has. The window imports this module, to start it;
+what only the child needs is imported there.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ from logitscope.backends.outbox import Outbox
 from logitscope.backends.pipes import PipeEnd
 from logitscope.backends.registry import open_backend
 from logitscope.backends.rows import RowRing, slots_for
-from logitscope.backends.serving import Server, failure
 
 _PR_SET_PDEATHSIG = 1
 
@@ -81,6 +81,8 @@ class _Child:
         backend = self._load()
         if backend is None or self._ring is None:
             return
+        from logitscope.backends.serving import Server
+
         Server(backend, self._ring, self._start.flags, self._inbox, self._outbox).run()
         backend.close()
 
@@ -101,6 +103,8 @@ class _Child:
             self._outbox.send(Finished(load.number, Ending.CANCELLED))
             return None
         except Exception as error:
+            from logitscope.backends.serving import failure
+
             self._outbox.send(failure(load.number, error))
             return None
         self._outbox.send(

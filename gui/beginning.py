@@ -9,7 +9,6 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QMenu
 
 from logitscope.example_file import Example
-from logitscope.gui import learning
 from logitscope.gui.first_minute import FirstMinute
 from logitscope.gui.panels.lesson_words import say
 from logitscope.gui.panels.text import TextPanel
@@ -47,6 +46,8 @@ class Beginning(QObject):
     def _fill(self) -> None:
         if not self.menu.isEmpty():
             return
+        from logitscope.gui import learning
+
         groups: dict[str, QMenu] = {}
         for example in learning.examples():
             if example.group not in groups:
@@ -65,6 +66,8 @@ class Beginning(QObject):
 
     def open_example(self, example: Example) -> None:
         """Put an example on the screen, with its settings and panels, and let it run."""
+        from logitscope.gui import learning
+
         window, setup = self._window, example.setup
         window.session.stop()
         window.files.show(setup.state(), say(example.tip))

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QWidget
 
-from logitscope.gui import learning
 from logitscope.gui.keeping import Bookmark, Keeper
 from logitscope.gui.opening import Opener
 from logitscope.gui.session import Session
@@ -52,6 +51,8 @@ class FirstMinute(QObject):
         self._demo = self._session.loading_path or ""
         state = self._session.state
         if not state.text and state.count == 0:
+            from logitscope.gui import learning
+
             setup = next(e.setup for e in learning.examples() if e.id == FIRST_EXAMPLE)
             fresh = setup.state()
             self._keeper.return_to(Bookmark(fresh, fresh, None))
