@@ -1,10 +1,10 @@
 """Evaluate the origin analysis on Prov-120: ``make eval-origin``.
 
-``python tests/benchmarks/eval_origin.py [MODEL] [--cases N] [--results FILE] [--report FILE]``
+``python tests/benchmarks/eval_origin.py [MODEL] [--cases N] [--attention] [--results FILE]``
 
 MODEL is a GGUF file or a Hugging Face folder, the packaged Gemma if none is given. Each finished
 case is a line of the results file, and a later run goes on behind them: delete the file to begin
-anew. Attention is measured where the backend is PyTorch.
+anew. ``--attention`` adds that baseline: transformers loads the model once more, in float32.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
-from prov_cases import Maker, is_kept, read_cases
-from prov_methods import alternatives, analyse, attention_mass
+from prov_cases import Maker, Prov, is_kept, read_cases
+from prov_methods import Attention, alternatives, analyse
 from prov_report import report_lines
 
 from logitscope.backends import packaged, registry
@@ -36,37 +37,56 @@ def main() -> None:
     results.parent.mkdir(parents=True, exist_ok=True)
     done = _read(results)
     cases = read_cases()[: given.cases]
-    if any(case.record["id"] not in done for case in cases):
+    missing = [case for case in cases if case.record["id"] not in done]
+    blind = [] if not given.attention else [c for c in cases if _is_blind(done, c)]
+    if missing or blind:
         options = LoadOptions(context_length=CONTEXT, threads=given.threads)
         backend = registry.open_backend(given.backend, str(path), options)
-        model = VariantModel(backend)
-        maker = Maker(model)
-        for number, case in enumerate(cases, 1):
-            name = case.record["id"]
-            if name in done:
-                continue
-            done[name] = {"id": name, "kind": case.kind, "gold": case.gold, "model": path.stem}
-            done[name] |= _measured(backend, model, maker, case, number)
-            with results.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(done[name]) + "\n")
-            print(f"{number}/{len(cases)} {name}", file=sys.stderr)
+        maker = Maker(VariantModel(backend))
+        for seed, case in enumerate(cases, 1):
+            if case in missing:
+                found = _measured(backend, maker, case, seed)
+                _add(results, done, case, {"model": path.stem, **found})
+        if given.attention:
+            _attend(results, done, path, maker, cases)
         backend.close()
-    lines = list(report_lines([done[case.record["id"]] for case in cases]))
+    known = [done[case.record["id"]] for case in cases]
+    lines = list(report_lines(known))
     print("\n".join(lines))
     if given.report:
         given.report.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _measured(
-    backend: Backend, model: VariantModel, maker: Maker, case: Any, seed: int
-) -> dict[str, Any]:
+def _attend(
+    results: Path, done: dict[str, Any], path: Path, maker: Maker, cases: Sequence[Prov]
+) -> None:
+    attention = Attention(path)
+    for case in cases:
+        if _is_blind(done, case):
+            mass = attention.mass(maker.prompt(case))
+            _add(results, done, case, {**done[case.record["id"]], "attention": mass})
+
+
+def _is_blind(done: dict[str, Any], case: Prov) -> bool:
+    known = done.get(case.record["id"], {"kept": True})
+    return bool(known["kept"]) and "attention" not in known
+
+
+def _add(results: Path, done: dict[str, Any], case: Prov, found: dict[str, Any]) -> None:
+    """Keep a line; of two with the same id, the later counts."""
+    name = case.record["id"]
+    done[name] = {"id": name, "kind": case.kind, "gold": case.gold, **found}
+    with results.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(done[name]) + "\n")
+    print(f"{len(done)} {name}", file=sys.stderr)
+
+
+def _measured(backend: Backend, maker: Maker, case: Prov, seed: int) -> dict[str, Any]:
+    model = VariantModel(backend)
     if not is_kept(model, maker, case):
         return {"kept": False}
     prompt = maker.prompt(case)
-    found = {"kept": True, **analyse(model, prompt), **alternatives(backend, model, prompt, seed)}
-    if backend.info.backend == "hf":
-        found["attention"] = attention_mass(backend, prompt)
-    return found
+    return {"kept": True, **analyse(model, prompt), **alternatives(backend, model, prompt, seed)}
 
 
 def _read(results: Path) -> dict[str, dict[str, Any]]:
@@ -81,6 +101,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("model", nargs="?", default="")
     parser.add_argument("--cases", type=int, default=None)
     parser.add_argument("--backend", default="")
+    parser.add_argument("--attention", action="store_true")
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--results", type=Path, default=None)
     parser.add_argument("--report", type=Path, default=None)

@@ -9,6 +9,7 @@ import pytest
 from origin_model import WrittenModel
 from prov_cases import Maker, is_kept, read_cases
 from prov_metrics import area, best_threshold, f1, interval, macro_f1
+from prov_report import report_lines
 
 
 def test_the_data_are_120_cases_of_six_kinds() -> None:
@@ -80,3 +81,28 @@ def test_the_best_threshold_divides_best() -> None:
 
 def test_the_interval_of_a_sure_thing_is_a_point() -> None:
     assert interval(20, lambda places: float(len(places)), rounds=50) == (20.0, 20.0)
+
+
+def test_the_table_says_what_was_measured() -> None:
+    shared = {
+        "model": "m", "kept": True, "delta_drop": 3.0, "flip": True, "random": "copied",
+        "kl": 2.0, "jsd": 0.3, "redundant": False, "span_right": True, "word_right": True,
+    }  # fmt: skip
+    copied = {"kind": "copied", "gold": "copied", "label": "copied", "decision": "copied"}
+    weights = {"kind": "weights", "gold": "weights", "label": "uncertain", "decision": "weights"}
+    low = {"delta_low": 0.1, "delta_drop": 0.1, "kl": 0.1, "jsd": 0.01, "flip": False}
+    records = [
+        {**shared, **copied, "occurs": True, "delta_low": 3.0},
+        {**shared, **weights, **low, "occurs": False},
+        {"model": "m", "kept": False, "kind": "weights", "gold": "weights"},
+    ]
+    lines = list(report_lines(records))
+    assert lines[0] == "Model: m. 3 cases, 2 kept."
+    assert "| weights | weights | 2 | 1 | 50% | uncertain 1 |" in lines
+    # Uncertain counted as wrong: F1 of copied is 1, that of weights is 0.
+    (strict,) = (line for line in lines if line.startswith("| origin, uncertain"))
+    assert strict.split("|")[2].strip() == "0.500"
+    assert "| macro-F1 | 1.000 | at least 0.90 |" in lines
+    assert "| top span right | 1/1 (100.0%) | at least 95% |" in lines
+    assert "| accuracy where not uncertain | 1/1 (100.0%) | |" in lines
+    assert "| coverage (not uncertain) | 1/2 (50.0%) | |" in lines

@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -75,21 +76,30 @@ def alternatives(backend: Backend, model: OriginModel, prompt: Prompt, seed: int
     }
 
 
-def attention_mass(backend: Backend, prompt: Prompt) -> float:
-    """Part of the attention of the last prompt token that lies on the sources, mean over layers and
-    heads, BOS left out; for the PyTorch backend, whose model is asked for its attention."""
-    import torch
+class Attention:
+    """The attention of the last prompt token, from transformers in float32."""
 
-    network = backend._model  # type: ignore[attr-defined]
-    network.set_attn_implementation("eager")
-    ids = torch.tensor([prompt.case.prompt_ids])
-    with torch.inference_mode():
-        layers = network(input_ids=ids, output_attentions=True, logits_to_keep=1).attentions
-    weights = torch.stack([layer[0, :, -1, :].float().mean(dim=0) for layer in layers])
-    line = weights.mean(dim=0)
-    line[0] = 0.0
-    inside = sum(float(line[a:b].sum()) for a, b in prompt.case.sources)
-    return inside / float(line.sum())
+    def __init__(self, path: Path) -> None:
+        from transformers import AutoModelForCausalLM
+
+        folder, name = (path, {}) if path.is_dir() else (path.parent, {"gguf_file": path.name})
+        self._model = AutoModelForCausalLM.from_pretrained(
+            folder, **name, local_files_only=True, attn_implementation="eager", dtype="float32"
+        ).eval()
+
+    def mass(self, prompt: Prompt) -> float:
+        """Part of it that lies on the sources, mean over layers and heads, BOS left out."""
+        import torch
+
+        ids = torch.tensor([prompt.case.prompt_ids])
+        with torch.inference_mode():
+            layers = self._model(ids, output_attentions=True, logits_to_keep=1).attentions
+        # A sliding window keeps only the last columns; prompts are far shorter than one.
+        lines = torch.stack([layer[0, :, -1, :].mean(dim=0) for layer in layers])
+        line = lines.mean(dim=0)
+        line[0] = 0.0
+        inside = sum(float(line[start:stop].sum()) for start, stop in prompt.case.sources)
+        return inside / float(line.sum())
 
 
 def _last(steps: Iterator[OriginReport], first: OriginReport) -> OriginReport:
