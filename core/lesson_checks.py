@@ -40,12 +40,14 @@ def other_seed(start: Moment, now: Moment) -> bool:
     return now.settings.seed != start.settings.seed
 
 
-def stepped(start: Moment, now: Moment, *, least: int = 1, greedy: bool | None = None) -> bool:
-    """So many tokens were generated since, drawn or taken greedily where that is asked for."""
+def stepped(start: Moment, now: Moment, *, least: int = 1, greedy: bool = False) -> bool:
+    """So many tokens were generated since; ``greedy``: each the model's likeliest.
+
+    A token that the tree held already is walked, with the record of its first time: whether
+    that one was drawn says nothing of this time.
+    """
     new = [step for step in _new_steps(start, now) if step.origin is Origin.SAMPLED]
-    if greedy is not None:
-        new = [step for step in new if (step.draw is None) is greedy]
-    return len(new) >= least
+    return sum(step.rank == 1 or not greedy for step in new) >= least
 
 
 def rewound(start: Moment, now: Moment) -> bool:

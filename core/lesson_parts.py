@@ -129,7 +129,7 @@ def _block(data: object, place: str) -> Block:
     return Block(words(given, "text", place), role, bool(given.get("source", False)))
 
 
-_KINDS = {"float": (int, float), "int": (int,), "str": (str,), "bool | None": (bool,)}
+_KINDS = {"float": (int, float), "int": (int,), "str": (str,), "bool": (bool,)}
 
 
 def call(

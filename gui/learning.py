@@ -121,12 +121,14 @@ def _origin(session: Session, stage: Stage) -> OriginFacts | None:
 def put(setup: Setup, session: Session) -> None:
     """Make this the document, in steps that can be undone; the continuations stay in the tree."""
     session.stop()
+    session.end_undo_step()
     session.set_wrapping(chat=setup.chat, add_special=True, parse_special=False)
     session.set_blocks(setup.blocks)
     session.set_settings(setup.settings)
     if session.document.path:
         session.rewind_to(session.prompt_length)
     session.select(None)
+    session.end_undo_step()
 
 
 def arrange(setup: Setup, stage: Stage) -> None:

@@ -249,6 +249,10 @@ class Session(SessionView):
             self.stop()
             self.undo_stack.undo()
 
+    def end_undo_step(self) -> None:
+        """What comes next is undone by itself, however soon it comes."""
+        self._history.start_new_step()
+
     def redo(self) -> None:
         if self.undo_stack.canRedo():
             self.stop()

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Protocol, cast
 
 from PySide6.QtCore import QRect
-from PySide6.QtWidgets import QDockWidget, QMenuBar, QWidget
+from PySide6.QtWidgets import QDockWidget, QMenuBar, QScrollArea, QWidget
 
 from logitscope.gui.panels.distribution import DistributionPanel
 from logitscope.gui.panels.text import TextPanel
@@ -127,19 +127,28 @@ MENUS = {"file_menu": 0, "view_menu": 3}
 
 
 def control(stage: Stage, name: str) -> Target | None:
-    """A control that can be seen now; else the menu that opens its panel. KeyError for a name
-    that nobody has."""
+    """The control, or what leads to it: the menu that opens its panel, the tabs of its panel.
+    KeyError for a name that nobody has."""
     if name in MENUS:
         return _menu(stage, MENUS[name])
     panel_id, path = CONTROLS[name]
-    panel = stage.panels.get(panel_id)
-    if panel is None:
-        return None
+    if panel_id not in panels_in_sight(stage):
+        return _menu(stage, MENUS["view_menu"])
+    panel = stage.panels[panel_id]
     found = attrgetter(path)(panel) if path else panel
     widget = cast(QWidget, found if isinstance(found, QWidget) else _called(found))
-    if widget.isVisible() and not widget.visibleRegion().isEmpty():
+    if widget.isVisible():
         return widget, widget.rect()
-    return _menu(stage, MENUS["view_menu"]) if panel_id not in panels_in_sight(stage) else None
+    return control(stage, "tabs") if panel_id == "distribution" and name != "tabs" else None
+
+
+def reveal(widget: QWidget) -> None:
+    """Scroll the areas around a widget so that it can be seen."""
+    above = widget.parentWidget()
+    while above is not None:
+        if isinstance(above, QScrollArea):
+            above.ensureWidgetVisible(widget)
+        above = above.parentWidget()
 
 
 def panel_of(name: str) -> str:

@@ -234,6 +234,7 @@ class LessonsPanel(QWidget):
             self.outline.place()
         else:
             self._pointed = name
+            stages.reveal(target[0])
             self.outline.point_at(*target, moves=self._may_move())
 
     def _clear_outline(self) -> None:

@@ -28,6 +28,7 @@ def step(p: float = 0.5, origin: Origin = Origin.SAMPLED, *, greedy: bool = Fals
 
 
 ONE, RARE, GREEDY, FORCED = step(), step(0.01), step(greedy=True), step(origin=Origin.FORCED)
+SECOND = replace(ONE, rank=2)
 
 
 def settings(**changes: Any) -> Moment:
@@ -50,8 +51,7 @@ HOLDS: list[tuple[str, dict[str, Any], Moment]] = [
     ("top_p", {"least": 0.9, "most": 0.9}, settings(top_p=0.9)),
     ("other_seed", {}, settings(seed=9)),
     ("stepped", {}, replace(BASE, path=(ONE,))),
-    ("stepped", {"least": 2, "greedy": True}, replace(BASE, path=(GREEDY, GREEDY))),
-    ("stepped", {"greedy": False}, replace(BASE, path=(ONE,))),
+    ("stepped", {"least": 2, "greedy": True}, replace(BASE, path=(ONE, GREEDY))),
     ("rewound", {}, replace(BASE, runs=1)),
     ("forced", {}, replace(BASE, path=(FORCED,))),
     ("drawn_again", {"least": 5}, replace(BASE, attempts=5)),
@@ -85,7 +85,7 @@ FAILS: list[tuple[str, dict[str, Any], Moment]] = [
     ("top_p", {"least": 0.9, "most": 0.9}, BASE),
     ("other_seed", {}, BASE),
     ("stepped", {"least": 2}, replace(BASE, path=(ONE,))),
-    ("stepped", {"greedy": True}, replace(BASE, path=(ONE,))),
+    ("stepped", {"greedy": True}, replace(BASE, path=(SECOND,))),
     ("stepped", {}, replace(BASE, path=(FORCED,))),
     ("rewound", {}, replace(BASE, runs=1, path=(ONE,))),
     ("rewound", {}, BASE),

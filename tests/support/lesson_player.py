@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,11 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QTabBar, QWidget
 from pytestqt.qtbot import QtBot
 
-from logitscope import bigram_file
-from logitscope.bigram_run import BigramRun
+from logitscope.gui.dialogs.train_bigram import TrainBigramDialog
 from logitscope.gui.main_window import MainWindow
 from logitscope.gui.panels.lessons import LessonsPanel
 
-SLOW_MS = 120_000
+SLOW_MS = 60_000
 TABS = ("bars", "list", "curve", "how", "compare")
 SCALES = ("linear", "log", "logit")
 
@@ -26,8 +24,8 @@ SCALES = ("linear", "log", "logit")
 class Player:
     """Acts on one window with a model loaded."""
 
-    def __init__(self, window: MainWindow, qtbot: QtBot, folder: Path) -> None:
-        self.window, self.qtbot, self.folder = window, qtbot, folder
+    def __init__(self, window: MainWindow, qtbot: QtBot) -> None:
+        self.window, self.qtbot = window, qtbot
         self.session = window.session
         window.focus_panel("lessons")
         panel = window.panels["lessons"]
@@ -162,11 +160,15 @@ class Player:
         return np.sort(weights / weights.sum())[::-1]
 
     def use_bigram(self) -> None:
-        """A model of the characters on screen, trained for a moment and opened."""
-        model = BigramRun(self.session.state.text, None, 200, None).work()
-        path = self.folder / "table.bigram.json"
-        bigram_file.save(path, model)
-        self.window.opener.open(str(path))
+        """Train a table on the characters on screen, and use it in all panels."""
+        self.window.command_actions["train_bigram"].trigger()
+        self.until(lambda: self.window.findChild(TrainBigramDialog) is not None)
+        dialog = self.window.findChild(TrainBigramDialog)
+        assert dialog is not None
+        self.click(dialog.from_screen)
+        self.click(dialog.train)
+        self.until(dialog.use.isEnabled)
+        self.click(dialog.use)
         session = self.session
         self.until(lambda: session.model is not None and session.model.backend == "bigram")
         self.settled()
