@@ -24,6 +24,7 @@ _RANK = {
     Channel.LIVE: 1,
     Channel.INSPECT: 1,
     Channel.UNEMBED: 1,
+    Channel.GAME: 1,
     Channel.EXPLORE: 2,
     Channel.COMPARE: 2,
     Channel.GENERATE: 2,

@@ -70,6 +70,8 @@ class Channel(StrEnum):
     """Rows for expanding the tree."""
     COMPARE = "compare"
     """Rows to be set against another model's."""
+    GAME = "game"
+    """The row of a token that somebody is about to guess."""
     GENERATE = "generate"
     SCORE = "score"
     UNEMBED = "unembed"

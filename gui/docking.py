@@ -12,6 +12,8 @@ from logitscope.gui.widgets.card import PanelDock
 
 RIGHT_SHARE = 0.42
 """Of the window's width, for the panels on the right."""
+LEFT_WIDTH = 380
+"""Of the panels on the left when they are first opened."""
 BOTTOM_SHARE = 0.36
 """Of the window's height, for the panels below the text."""
 
@@ -28,8 +30,8 @@ def prepare(window: QMainWindow) -> None:
 def place(
     window: QMainWindow, specs: Sequence[PanelSpec], docks: Mapping[str, QDockWidget]
 ) -> None:
-    """Every dock where the table puts it: on the sides one below the other, at the bottom all
-    in one place as tabs, the first of them in front."""
+    """Every dock where the table puts it: on the right one below the other, on the left and at the
+    bottom all in one place as tabs, the first of them in front."""
     left = [spec for spec in specs if spec.place is Place.LEFT]
     right = [spec for spec in specs if spec.place is Place.RIGHT]
     bottom = [spec for spec in specs if spec.place is Place.BOTTOM]
@@ -42,6 +44,8 @@ def place(
     beside = [spec for spec in specs if spec.place is Place.BOTTOM_RIGHT]
     for spec in beside:
         window.splitDockWidget(docks[bottom[0].id], docks[spec.id], Qt.Orientation.Horizontal)
+    for spec in left[1:]:
+        window.tabifyDockWidget(docks[left[0].id], docks[spec.id])
     for spec in bottom[1:]:
         window.tabifyDockWidget(docks[bottom[0].id], docks[spec.id])
     for spec in (*left, *right, *bottom, *beside):
@@ -49,6 +53,19 @@ def place(
     if bottom:
         docks[bottom[0].id].raise_()
     _share_out(window, right, bottom[:1] + beside, docks)
+
+
+def widen(window: QMainWindow, dock: QDockWidget) -> None:
+    """Give a dock on the left its usual width, where it has less.
+
+    Not before its panel is laid out: an empty dock on its way into the window has no width.
+    """
+
+    def resize() -> None:
+        if dock.width() < LEFT_WIDTH:
+            window.resizeDocks([dock], [LEFT_WIDTH], Qt.Orientation.Horizontal)
+
+    QTimer.singleShot(0, dock, resize)
 
 
 def toggle(dock: QDockWidget) -> None:

@@ -96,6 +96,8 @@ class MainWindow(QMainWindow):
         else:
             dock.put(panel)
             _explain(dock.title, panel)
+            if spec.place is Place.LEFT:
+                docking.widen(self, dock)
         if (marked := getattr(panel, "overlay_changed", None)) is not None:
             marked.connect(self._mark_text)
         return panel

@@ -92,4 +92,7 @@ PANELS: tuple[PanelSpec, ...] = (
     PanelSpec("lessons", mark("Panels", "Learn"), "lessons",
               f"{_PANELS}.lessons:LessonsPanel", Place.LEFT, "Ctrl+9", "Shift+F9", 1,
               is_shown=False),
+    PanelSpec("game", mark("Panels", "Guess"), "dice",
+              f"{_PANELS}.game:GamePanel", Place.LEFT, "Ctrl+Shift+G", "Shift+F11", 1,
+              is_shown=False),
 )  # fmt: skip
