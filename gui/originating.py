@@ -17,15 +17,10 @@ from logitscope.backends.messages import (
     Task,
 )
 from logitscope.gui.origin_agenda import ALL_WORDS, Agenda, Item
-from logitscope.gui.origin_case import MANY_SPANS, Obstacle, Subject, subject_of
+from logitscope.gui.origin_case import MANY_SPANS, CaseFollower, Obstacle, Subject, is_grown
 from logitscope.gui.session import Session
-from logitscope.gui.throttle import Throttle
 from logitscope.origin_types import Label, OriginCase, OriginReport, WordOrigin
 from logitscope.placed_spans import Placement
-from logitscope.sources import has_sources
-
-FOLLOW_MS = 50
-"""Between two looks at a text that changes."""
 
 
 class Originator(QObject):
@@ -46,7 +41,7 @@ class Originator(QObject):
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self._subject = Subject(obstacle=Obstacle.NO_MODEL)
+        self._follower = CaseFollower(session, self)
         self._report: OriginReport | None = None
         self._free: tuple[int, ...] = ()
         self._opinion: SecondOpinion | None = None
@@ -55,25 +50,11 @@ class Originator(QObject):
         self._number = 0
         self._task: Item = (Task.LABELS, 0)
         self._is_active = self._is_stopped = False
-        self._whole_prompt = False
         self._allowed: tuple[object, ...] = ()
         """Sources that may be searched although they are many."""
         self._model = ""
         self._thresholds: dict[str, float] = {}
-        self._throttle = Throttle(FOLLOW_MS, self)
-        self._throttle.triggered.connect(self._follow)
-        self._connect()
-
-    def _connect(self) -> None:
-        session = self._session
-        for signal in (
-            session.path_changed,
-            session.prompt_changed,
-            session.sources_changed,
-            session.explored,
-        ):
-            signal.connect(self._throttle.throttle)
-        session.run_changed.connect(self._follow)
+        self._follower.followed.connect(self._take_subject)
         session.model_changed.connect(self._follow_model)
         session.selection_changed.connect(self._follow_selection)
         session.engine.replied.connect(self._take)
@@ -88,16 +69,16 @@ class Originator(QObject):
 
     @property
     def case(self) -> OriginCase | None:
-        return self._subject.case
+        return self._follower.subject.case
 
     @property
     def placement(self) -> Placement | None:
         """Where the blocks lie in the prompt; None while its ids are not known."""
-        return self._subject.placement
+        return self._follower.subject.placement
 
     @property
     def obstacle(self) -> Obstacle | None:
-        return self._subject.obstacle
+        return self._follower.subject.obstacle
 
     @property
     def free_answer(self) -> tuple[int, ...]:
@@ -130,7 +111,7 @@ class Originator(QObject):
     @property
     def is_against_bos(self) -> bool:
         """No source is marked, and the whole prompt counts as one."""
-        return self._whole_prompt
+        return self._follower.is_against_bos
 
     @property
     def needs_permission(self) -> bool:
@@ -164,7 +145,7 @@ class Originator(QObject):
 
     def set_active(self, active: bool) -> None:
         """Work from now on, or pause; what is known stays."""
-        self._is_active = active
+        self._is_active = self._follower.is_active = active
         if active:
             self._follow_model()
         else:
@@ -207,8 +188,7 @@ class Originator(QObject):
 
     def compare_with_bos(self) -> None:
         """Take the whole prompt as the source, against BOS alone, until something is marked."""
-        self._whole_prompt = True
-        self._follow()
+        self._follower.compare_with_bos()
 
     def stop(self) -> None:
         """Stop until the text changes or ``resume``; what is known stays."""
@@ -232,20 +212,14 @@ class Originator(QObject):
         elif model.header_hash != self._model:
             self._model = model.header_hash
             self._forget()
-        self._follow()
+        self._follower.follow()
 
-    def _follow(self) -> None:
-        if not self._is_active:
-            return
-        before = self._subject
-        if has_sources(self._session.state.blocks):
-            self._whole_prompt = False
-        self._subject = subject_of(self._session, whole_prompt=self._whole_prompt)
-        if self._subject.case != before.case:
-            if not _is_grown(before.case, self.case):
+    def _take_subject(self, before: Subject) -> None:
+        if self.case != before.case:
+            if not is_grown(before.case, self.case):
                 self._forget()
             self._begin_again()
-        if self._subject.obstacle is not before.obstacle:
+        if self.obstacle is not before.obstacle:
             self.state_changed.emit()
         self._go_on()
 
@@ -354,14 +328,6 @@ class Originator(QObject):
         activity = self._session.engine.activity
         if self._number and activity.number == self._number:
             self.progressed.emit(activity.done, activity.total)
-
-
-def _is_grown(before: OriginCase | None, now: OriginCase | None) -> bool:
-    """Whether the answer was only gone on with."""
-    if before is None or now is None:
-        return False
-    same = before.prompt_ids == now.prompt_ids and before.sources == now.sources
-    return same and now.answer_ids[: len(before.answer_ids)] == before.answer_ids
 
 
 def _gain(word: WordOrigin) -> float:

@@ -341,7 +341,8 @@ def test_no_model_and_no_answer(qtbot: QtBot, stage: OriginStage, panel: OriginP
 def test_many_spans_are_estimated_first(qtbot: QtBot, full: OriginPanel) -> None:
     ids = tuple(range(20, 60))
     case = OriginCase(ids, tuple((i, i + 1) for i in range(1, 36)), ANSWER)
-    full.originator._subject = replace(full.originator._subject, case=case)
+    follower = full.originator._follower
+    follower.subject = replace(follower.subject, case=case)
     full.originator._agenda.clear()
     show(full, labelled(case))
     full.tabs.setCurrentIndex(1)

@@ -80,7 +80,7 @@ def test_nothing_is_asked_while_nobody_looks(
     stage.write()
     stage.mark()
     stage.answer()
-    originator._throttle.flush()
+    originator._follower.flush()
     assert stage.asked == []
     originator.set_active(True)
     assert stage.asked == [Task.LABELS]
