@@ -70,6 +70,8 @@ class OriginPanel(QWidget):
         super().__init__(parent)
         self._session = session
         self.originator = Originator(session, self)
+        self._laid: OriginReport | None = None
+        """What lies over the text."""
         self._make_widgets()
         self._lay_out()
         self.export = OriginExport(session, self.originator, self, matrix=False)
@@ -132,9 +134,9 @@ class OriginPanel(QWidget):
             originator.state_changed,
             session.path_changed,
             session.model_changed,
-            theme.notifier().changed,
         ):
             signal.connect(self._frame.throttle)
+        theme.notifier().changed.connect(self._restyle)
         self.texts.answer_selected.connect(self._select_token)
         self.texts.prompt.position_selected.connect(self._select_in_prompt)
         for view in (self.texts.prompt, self.texts.answer, self.free.given, self.free.free):
@@ -177,8 +179,13 @@ class OriginPanel(QWidget):
             self._show_obstacle(originator.obstacle)
         else:
             self._show_report(report)
-        if self.head.lay.isChecked():
+        if self.head.lay.isChecked() and report is not self._laid:
             self._lay_over(True)
+
+    def _restyle(self) -> None:
+        """What lies over the text has the old colours."""
+        self._laid = None
+        self._frame.throttle()
 
     def _show_obstacle(self, obstacle: Obstacle | None) -> None:
         self.against_bos.setVisible(obstacle is Obstacle.NO_SOURCE)
@@ -196,6 +203,10 @@ class OriginPanel(QWidget):
         vocabulary, number = session.text_vocabulary, originator.word
         word = None if number is None else report.words[number]
         answer = session.document.tail_ids
+        if session.is_running:
+            # The model needs the time: what is known is shown anew when the answer is complete.
+            self.texts.answer.set_tokens(answer, vocabulary, repaint=False)
+            return
         self.texts.show_report(report, answer, vocabulary, number)
         self.word.show_word(report, word, vocabulary)
         self.spans.show_word(report, number, vocabulary)
@@ -236,7 +247,7 @@ class OriginPanel(QWidget):
 
     def _lay_over(self, wanted: bool) -> None:
         overlay: Callable[[int], CellStyle | None] | None = None
-        report = self.originator.report
+        report = self._laid = self.originator.report
         if wanted and report is not None:
             overlay = overlay_of(report)
         self.overlay_changed.emit(overlay)

@@ -432,6 +432,22 @@ def test_the_marks_lie_over_the_text_as_long_as_wanted(worked: MainWindow) -> No
     assert text._style_of(start) == before
 
 
+def test_a_run_leaves_the_old_marks_and_adds_its_tokens(
+    stage: OriginStage, full: OriginPanel
+) -> None:
+    laid: list[object] = []
+    full.overlay_changed.connect(laid.append)
+    full.head.lay.setChecked(True)
+    shown = full.head.summary.text()
+    stage.session.run(5)
+    stage.answer((53,))
+    full.flush()
+    assert list(full.texts.answer.ids) == [*ANSWER, 53]
+    assert full.head.summary.text() == shown
+    # Laid over once, not with every token.
+    assert len(laid) == 1
+
+
 def test_the_model_is_unloaded_while_it_works(qtbot: QtBot, worked: MainWindow) -> None:
     panel, session = worked.panels["origin"], worked.session
     assert isinstance(panel, OriginPanel)
