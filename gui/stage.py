@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QDockWidget, QMenuBar, QScrollArea, QWidget
 from logitscope.gui.panels.distribution import DistributionPanel
 from logitscope.gui.panels.text import TextPanel
 from logitscope.gui.widgets.bars_data import Scale
+from logitscope.gui.widgets.outline import seen_part
 
 
 class Stage(Protocol):
@@ -143,7 +144,9 @@ def control(stage: Stage, name: str) -> Target | None:
 
 
 def reveal(widget: QWidget) -> None:
-    """Scroll the areas around a widget so that it can be seen."""
+    """Scroll the areas around a widget so that it can be seen, if nothing of it is."""
+    if not seen_part(widget, widget.rect()).isEmpty():
+        return
     above = widget.parentWidget()
     while above is not None:
         if isinstance(above, QScrollArea):

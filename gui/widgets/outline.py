@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QAbstractAnimation, QPoint, QRect, QRectF, Qt, QVariantAnimation
+from PySide6.QtCore import QAbstractAnimation, QRect, QRectF, Qt, QVariantAnimation
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
@@ -66,10 +66,8 @@ class Outline(QWidget):
         if target is None or not target.isVisible() or target.window() is not window:
             self.hide()
             return
-        seen = self._part & target.visibleRegion().boundingRect()
-        corner = target.mapTo(window, seen.topLeft()) if not seen.isEmpty() else QPoint()
-        around = QRect(corner, seen.size()).adjusted(-ROOM, -ROOM, ROOM, ROOM)
-        self.setGeometry(around)
+        seen = seen_part(target, self._part)
+        self.setGeometry(seen.adjusted(-ROOM, -ROOM, ROOM, ROOM))
         self.setVisible(not seen.isEmpty())
         self.raise_()
 
@@ -89,3 +87,15 @@ class Outline(QWidget):
             out = self._phase * (inset - WIDTH)
             painter.setPen(QPen(colors.with_alpha(accent, 1.0 - self._phase), WIDTH))
             painter.drawRoundedRect(rest.adjusted(-out, -out, out, out), 6 + out, 6 + out)
+
+
+def seen_part(widget: QWidget, part: QRect) -> QRect:
+    """What of a part is not cut off by what is around the widget, in the window's coordinates.
+
+    ``visibleRegion`` would leave out what the widget's own children cover.
+    """
+    rect, inner = QRect(part), widget
+    while not inner.isWindow():
+        rect = (rect & inner.rect()).translated(inner.pos())
+        inner = inner.parentWidget()
+    return rect & inner.rect() if widget.isVisible() else QRect()

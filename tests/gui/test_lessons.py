@@ -21,6 +21,7 @@ from logitscope.gui import learning
 from logitscope.gui import stage as stages
 from logitscope.gui.main_window import MainWindow
 from logitscope.gui.settings import MOTION
+from logitscope.gui.widgets.outline import seen_part
 from logitscope.lessons import Progress
 
 DEMO = Path(str(resources.files("logitscope.resources"))) / "demo"
@@ -290,7 +291,7 @@ def meant(player: Player, name: str) -> bool:
     widget, part = found
     stages.reveal(widget)
     is_itself = name in stages.MENUS or not isinstance(widget, QMenuBar)
-    return is_itself and part.isValid() and not widget.visibleRegion().isEmpty()
+    return is_itself and not seen_part(widget, part).isEmpty()
 
 
 def menus_of(window: MainWindow) -> list[Any]:
