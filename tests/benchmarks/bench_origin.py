@@ -19,7 +19,7 @@ from verdict import Verdict
 from logitscope.backends.llamacpp_plan import physical_cores
 
 CONTEXT = 2048
-TURNS = 2
+TURNS = 1
 MOST_PASSES, LEAST_SPEEDUP, MOST_EXTRA_MB = 3.3, 5.0, 600.0
 TEXT = Path(__file__).parents[1] / "data" / "perplexity.txt"
 SOURCES, SOURCE_TOKENS, ANSWER_TOKENS = 8, 50, 50
