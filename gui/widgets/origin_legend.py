@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QBrush, QFontMetricsF, QHelpEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import (
+    QBrush,
+    QFontMetricsF,
+    QHelpEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from logitscope.gui import colors, theme
@@ -33,9 +41,7 @@ class OriginLegend(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._entries: tuple[Label | Flag, ...] = ()
-        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        policy.setHeightForWidth(True)
-        self.setSizePolicy(policy)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(self.tr("Legend"))
         theme.notifier().changed.connect(self._restyle)
 
@@ -50,22 +56,28 @@ class OriginLegend(QWidget):
             self._restyle()
 
     def _restyle(self) -> None:
-        self.updateGeometry()
+        self._fit()
         self.update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """As high as its lines. Told to the layout as a height that depends on the width, this
+        would make a scroll area around the panel give all of it the room it would like."""
+        rects = self._rects(self.width())
+        self.setFixedHeight(round(rects[-1].bottom() + 1 if rects else self._line_height))
 
     @property
     def _line_height(self) -> float:
         return QFontMetricsF(theme.ui_font(-1)).height() + 6
 
     def sizeHint(self) -> QSize:
-        return QSize(240, self.heightForWidth(max(240, self.width())))
+        return QSize(240, round(self._line_height))
 
     def minimumSizeHint(self) -> QSize:
         return QSize(120, round(self._line_height))
-
-    def heightForWidth(self, width: int) -> int:
-        rects = self._rects(width)
-        return round(rects[-1].bottom() + 1 if rects else self._line_height)
 
     def _rects(self, width: int) -> list[QRectF]:
         metrics = QFontMetricsF(theme.ui_font(-1))

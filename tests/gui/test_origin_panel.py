@@ -27,6 +27,7 @@ from logitscope.gui.origin_style import LOOKS, ORDER, evidence_tint, source_word
 from logitscope.gui.panels.origin import OriginPanel
 from logitscope.gui.panels.origin_head import PATTERNS
 from logitscope.gui.panels.text import TextPanel
+from logitscope.gui.widgets.shrinking_area import ShrinkingArea
 from logitscope.gui.widgets.token_painter import Mark
 from logitscope.origin_types import Flag, Label, Leaning, OriginCase, OriginReport, Swap
 from logitscope.sources import Place
@@ -381,6 +382,20 @@ def test_a_small_panel_paints_without_a_warning(qtbot: QtBot, full: OriginPanel)
         full.tabs.setCurrentIndex(index)
         assert not full.grab().isNull()
     assert full.minimumSizeHint().height() < 200
+
+
+def test_it_fits_a_low_dock_without_being_scrolled(qtbot: QtBot, full: OriginPanel) -> None:
+    area = ShrinkingArea(full)
+    qtbot.addWidget(area)
+    area.resize(700, 280)
+    area.show()
+    qtbot.waitExposed(area)
+    full.flush()
+    qtbot.waitUntil(lambda: full.height() == 280)
+    assert area.verticalScrollBar().maximum() == 0
+    # The panel belongs to the test's own list of widgets again.
+    area.takeWidget()
+    full.setParent(None)
 
 
 # -- the whole window ---------------------------------------------------------------------------
