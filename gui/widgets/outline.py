@@ -94,8 +94,11 @@ def seen_part(widget: QWidget, part: QRect) -> QRect:
 
     ``visibleRegion`` would leave out what the widget's own children cover.
     """
-    rect, inner = QRect(part), widget
-    while not inner.isWindow():
+    if not widget.isVisible():
+        return QRect()
+    rect = QRect(part)
+    inner: QWidget | None = widget
+    while inner is not None and not inner.isWindow():
         rect = (rect & inner.rect()).translated(inner.pos())
         inner = inner.parentWidget()
-    return rect & inner.rect() if widget.isVisible() else QRect()
+    return rect & widget.window().rect()
