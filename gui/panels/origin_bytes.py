@@ -39,7 +39,9 @@ class OriginBytes(QScrollArea):
     ) -> None:
         """``prompt`` and ``answer``: tokens of each."""
         self.words.setFont(theme.number_font())
-        if model is None or placement is None:
+        # Another document has come, and where its blocks lie among the ids is not known yet.
+        is_older = placement is not None and len(placement.blocks) != len(blocks)
+        if model is None or placement is None or is_older:
             self.words.setText("")
             return
         rows = self._block_rows(model, blocks, placement)
