@@ -119,7 +119,8 @@ class GamePanel(QWidget):
         self.known = QTextEdit(readOnly=True)
         self.known.setAccessibleName(self.tr("The text so far"))
         self.known.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.picks = QRadioButton(self.tr("Pick"), checked=True)
+        self.picks = QRadioButton(self.tr("Pick"))
+        self.picks.setChecked(True)
         self.types = QRadioButton(self.tr("Type"))
         self._ways = self._group(self.picks, self.types)
         self.sure = [QRadioButton(f"{round(100 * c)} %") for c in CONFIDENCES]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from operator import attrgetter
 
 from PySide6.QtCore import QCoreApplication
 
@@ -71,12 +72,13 @@ def score(verdict: Verdict | None, totals: Totals) -> str:
     if totals.guesses == 0:
         return ""
     lines = [("", _tr("this token"), _tr("all"), _tr("a guess"))]
-    for name, one, total in (
-        (_tr("You"), verdict and verdict.person, totals.person),
-        (_tr("Model"), verdict and verdict.model, totals.model),
-        (_tr("Chance"), verdict and verdict.chance, totals.chance),
+    for name, of in (
+        (_tr("You"), attrgetter("person")),
+        (_tr("Model"), attrgetter("model")),
+        (_tr("Chance"), attrgetter("chance")),
     ):
-        now = numbers.UNKNOWN if one is None else bits(one)
+        now = numbers.UNKNOWN if verdict is None else bits(of(verdict))
+        total: float = of(totals)
         lines.append((f"<b>{name}</b>", now, bits(total), bits(total / totals.guesses)))
     gap = f"style='padding: 2px {2 * theme.GRID}px 0 0'"
     rows = "".join(
