@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 from enum import StrEnum
 
 from PySide6.QtCore import QObject, Signal
@@ -30,6 +31,18 @@ class Phase(StrEnum):
     OVER = "over"
 
 
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One guess, for the record; bytes of tokens, since another model has other ids."""
+
+    model: str
+    position: int
+    truth: bytes
+    guessed: tuple[bytes, ...]
+    confidence: float
+    verdict: Verdict
+
+
 class GuessingGame(QObject):
     """One text, token by token. ``distribution`` and ``verdict`` are None until it is revealed."""
 
@@ -54,6 +67,8 @@ class GuessingGame(QObject):
         self.guessed: tuple[int, ...] = ()
         self.verdict: Verdict | None = None
         self.totals = Totals()
+        self.played: tuple[Played, ...] = ()
+        """The guesses that the totals count."""
         session.engine.replied.connect(self._take)
         session.model_changed.connect(self._forget)
 
@@ -124,7 +139,7 @@ class GuessingGame(QObject):
             self._go_to(self.position)
 
     def forget_totals(self) -> None:
-        self.totals = Totals()
+        self.totals, self.played = Totals(), ()
         self.changed.emit()
 
     def close(self) -> None:
@@ -135,11 +150,22 @@ class GuessingGame(QObject):
     def _judge(
         self, guess: tuple[int, ...], confidence: float, pool: tuple[int, ...] | None
     ) -> None:
-        if self._row is None:
+        model, vocabulary = self._session.model, self._session.vocabulary
+        if self._row is None or model is None or vocabulary is None:
             return
+        truth = self.ids[self.position]
         self.guessed = guess
-        self.verdict = judge(self._row, self.ids[self.position], guess, confidence, pool)
+        self.verdict = judge(self._row, truth, guess, confidence, pool)
         self.totals = self.totals.plus(self.verdict)
+        played = Played(
+            model=model.name,
+            position=self.position,
+            truth=vocabulary.bytes_of(truth),
+            guessed=tuple(map(vocabulary.bytes_of, guess)),
+            confidence=confidence,
+            verdict=self.verdict,
+        )
+        self.played = (*self.played, played)
         self._enter(Phase.REVEALED)
 
     def _enter(self, phase: Phase, problem: str = "") -> None:

@@ -30,6 +30,7 @@ from logitscope.display import token_label
 from logitscope.guess_file import GuessText
 from logitscope.guessing import CANDIDATES, CONFIDENCES
 from logitscope.gui import theme
+from logitscope.gui.export_menu import ExportMenu, TableMaker
 from logitscope.gui.guessing_game import GuessingGame, Phase
 from logitscope.gui.panels import game_words
 from logitscope.gui.session import Session
@@ -99,6 +100,7 @@ class GamePanel(QWidget):
             self._make()
             self._lay_out()
             self._connect()
+            self.menu = ExportMenu(self._session, self, "guesses", self._table)
         self._refresh()
 
     # -- making -----------------------------------------------------------------------------
@@ -211,6 +213,9 @@ class GamePanel(QWidget):
         self.reset.clicked.connect(self.game.forget_totals)
         self.game.changed.connect(self._refresh)
         theme.notifier().changed.connect(self._refresh)
+
+    def _table(self) -> TableMaker:
+        return game_words.table(self.game.played)
 
     # -- what the person does ---------------------------------------------------------------
 

@@ -7,10 +7,13 @@ from operator import attrgetter
 
 from PySide6.QtCore import QCoreApplication
 
-from logitscope.display import token_label
+from logitscope.display import label_of_bytes, token_label
 from logitscope.distribution import Distribution
 from logitscope.guessing import Totals, Verdict
 from logitscope.gui import colors, theme
+from logitscope.gui.export import Table
+from logitscope.gui.export_menu import TableMaker
+from logitscope.gui.guessing_game import Played
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.expected_bars import ROWS, Bar, Column
 from logitscope.vocabulary import Vocabulary
@@ -98,6 +101,33 @@ def score(verdict: Verdict | None, totals: Totals) -> str:
         longest=numbers.count(totals.longest),
     )
     return f"{head}<table>{rows}</table>"
+
+
+def table(played: tuple[Played, ...]) -> TableMaker:
+    """All guesses, one a row, with exact bits."""
+    titles = (
+        "model", "position", "token", "guessed", "confidence", "right", "person_bits",
+        "model_bits", "chance_bits",
+    )  # fmt: skip
+
+    def make() -> Table:
+        rows = tuple(
+            (
+                one.model,
+                one.position,
+                label_of_bytes(one.truth),
+                " | ".join(map(label_of_bytes, one.guessed)),
+                one.confidence,
+                int(one.verdict.is_right),
+                one.verdict.person,
+                one.verdict.model,
+                one.verdict.chance,
+            )
+            for one in played
+        )
+        return Table("guesses", titles, rows)
+
+    return make
 
 
 def columns(vocabulary: Vocabulary, row: Distribution, truth: int) -> tuple[Column, ...]:

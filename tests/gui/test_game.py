@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import random
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 from stub_engine import Stage
 
@@ -266,6 +268,25 @@ def test_the_distribution_can_be_looked_at_afterwards(stage: Stage, panel: GameP
     inspected = stage.session.inspected
     assert inspected is not None
     assert (inspected.ids, inspected.next_id) == ((8, 0), 1)
+
+
+def test_the_guesses_are_copied_with_exact_bits(stage: Stage, panel: GamePanel) -> None:
+    begin(stage, panel, row_of(0.5, 0.25))
+    panel.choices[choice_of(panel, 1)].click()
+    verdict = panel.game.verdict
+    assert verdict is not None
+    panel.menu.copy_csv()
+    lines = QGuiApplication.clipboard().text().splitlines()
+    rows = list(csv.reader(line for line in lines if not line.startswith("#")))
+    assert rows[0][:6] == ["model", "position", "token", "guessed", "confidence", "right"]
+    assert rows[1][:6] == ["Stub", "2", "·blue", "·blue", "0.5", "1"]
+    assert [float(cell) for cell in rows[1][6:]] == [
+        verdict.person,
+        verdict.model,
+        verdict.chance,
+    ]
+    panel.reset.click()
+    assert panel.game.played == ()
 
 
 def test_texts_ship_that_are_long_enough() -> None:
