@@ -204,7 +204,7 @@ def kv_bytes_per_token(now: Moment) -> Value:
 def weights_ratio(now: Moment) -> Value:
     """Bytes of the weights over those of the text's keys and values."""
     mine = kv_bytes(now)
-    if now.model is None or not isinstance(mine, float) or mine <= 0:
+    if now.model is None or not isinstance(mine, float | int) or mine <= 0:
         return None
     return now.model.weight_bytes / mine
 

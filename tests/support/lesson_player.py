@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from logitscope.gui.dialogs.train_bigram import TrainBigramDialog
 from logitscope.gui.main_window import MainWindow
+from logitscope.gui.panels.lesson_words import UNKNOWN
 from logitscope.gui.panels.lessons import LessonsPanel
 
 SLOW_MS = 60_000
@@ -60,10 +61,12 @@ class Player:
             self.click(panel.step.choices.buttons[choice])
             assert run.chosen == choice
         if task is not None:
-            assert not panel.next.isEnabled(), "done before anything was done"
+            # The origin panel begins by itself where it is open: that one may be done already.
+            is_early = panel.next.isEnabled()
+            assert not is_early or run.step.checks[0].name == "origin_known", run.step.title
             task(self)
         self.until(panel.next.isEnabled)
-        assert "…" not in panel.step.result.text(), panel.step.result.text()
+        assert UNKNOWN not in panel.step.result.text().replace(f"{UNKNOWN}”", ""), "unknown numbers"
         if run.step.prediction is not None:
             assert run.came_true() is not None
         self.click(panel.next)
