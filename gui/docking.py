@@ -14,7 +14,7 @@ RIGHT_SHARE = 0.42
 """Of the window's width, for the panels on the right."""
 LEFT_WIDTH = 380
 """Of the panels on the left when they are first opened."""
-BOTTOM_SHARE = 0.36
+BOTTOM_SHARE = 0.34
 """Of the window's height, for the panels below the text."""
 
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
-LEAST = QSize(240, 96)
+LEAST = QSize(240, 72)
 """What is left of a panel on a screen of 960 x 540 pixels, which is 1920 x 1080 at scale 2."""
 
 
