@@ -8,7 +8,7 @@ from collections.abc import Callable
 import psutil
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -214,6 +214,18 @@ def color_at(window: MainWindow, widget: QWidget, inside: QPoint) -> QColor:
     return image.pixelColor(place)
 
 
+def still(qtbot: QtBot, window: MainWindow) -> QImage:
+    """The window once its layouts have settled and its requests are answered."""
+    session, shots = window.session, [window.grab().toImage()]
+
+    def is_still() -> bool:
+        shots.append(window.grab().toImage())
+        return session.engine.activity.phase is None and shots[-1] == shots[-2]
+
+    qtbot.waitUntil(is_still)
+    return shots[-1]
+
+
 def test_dark_and_light_repaint_everything(qtbot: QtBot, loaded: MainWindow, read: Read) -> None:
     read(loaded, "The sky is")
     seen = {}
@@ -222,7 +234,7 @@ def test_dark_and_light_repaint_everything(qtbot: QtBot, loaded: MainWindow, rea
             loaded.command_actions["dark"].trigger()
         assert color_at(loaded, loaded.model_bar, QPoint(3, 3)) == palette.panel
         assert color_at(loaded, card_title(loaded, "text"), QPoint(200, 12)) == palette.page
-        seen.setdefault(name, []).append(loaded.grab().toImage())
+        seen.setdefault(name, []).append(still(qtbot, loaded))
     first, last = seen["light"]
     assert first == last
 
