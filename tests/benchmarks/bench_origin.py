@@ -1,7 +1,7 @@
 """What the origin analysis costs on Gemma: labels, sources, memory; seconds and tokens.
 
-Labels: a 50-word answer behind a prompt without its sources and with two fillings in their place,
-against one pass over the whole prompt and the answer. Sources: eight of about 50 tokens each, and
+Labels: a 50-word answer behind a prompt as it is, without its sources, and with two fillings in
+their place, against one pass over the whole prompt and the answer. Sources: eight of about 50 tokens each, and
 an answer of 50 tokens, against re-running every ablation from scratch: read anew, the answer
 written token by token. What one pass over each ablated text would cost is told beside it.
 """
@@ -78,7 +78,9 @@ def test_labels(asked: Asked, verdict: Verdict, quick: bool) -> None:
     tail = asked.answer(8 if quick else None)
     assert quick or len(ANSWER.split()) >= 50
     far = len(asked.prompt)
-    variants = [[asked.bos, *asked.frame], asked.filled(far), asked.filled(2 * far)]
+    without = [[asked.bos, *asked.frame], asked.filled(far), asked.filled(2 * far)]
+    # What is compared is scored the same way: with the sources once more, too.
+    variants = [asked.prompt, *without]
     turns = [
         (
             asked.program.ask("variants", contexts=variants, tail=tail),
