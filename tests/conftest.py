@@ -7,8 +7,13 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from hypothesis import settings
 
 from logitscope.backends import packaged
+
+# Tests are never timed: a busy machine takes ten times as long for an example.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")
