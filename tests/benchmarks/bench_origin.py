@@ -1,9 +1,9 @@
 """What the origin analysis costs on Gemma: labels, sources, memory; seconds and tokens.
 
 Labels: a 50-word answer behind a prompt as it is, without its sources, and with two fillings in
-their place, against one pass over the whole prompt and the answer. Sources: eight of about 50 tokens each, and
-an answer of 50 tokens, against re-running every ablation from scratch: read anew, the answer
-written token by token. What one pass over each ablated text would cost is told beside it.
+their place, against one pass over the whole prompt and the answer. Sources: eight of about 50
+tokens each, and an answer of 50 tokens, against re-running every ablation from scratch: read anew,
+the answer written token by token. What one pass over each ablated text would cost is told too.
 """
 
 from __future__ import annotations
