@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from logitscope.backends import packaged
 from logitscope.backends.base import MissingBackend, ModelFileError
+from logitscope.backends.packaged import demo_path
 from logitscope.gui import learning, opening
 from logitscope.gui import stage as stages
 from logitscope.gui.first_minute import HINT
@@ -169,12 +170,22 @@ def test_the_menu_holds_every_example(loaded: MainWindow) -> None:
     assert loaded.command_actions["examples"].menu() is menu
 
 
-@pytest.mark.timeout(600)
+@pytest.fixture(params=["fake", "demo", "gemma"])
+def any_model(request: pytest.FixtureRequest) -> str:
+    if request.param == "fake":
+        return "fake:vocab=1000,seed=1"
+    pytest.importorskip("llama_cpp", reason="the extra `llama` is not installed")
+    path = demo_path() if request.param == "demo" else request.getfixturevalue("gemma_path")
+    return str(path)
+
+
+@pytest.mark.timeout(900)
 def test_every_example_comes_with_its_sources_settings_and_panels(
-    loaded: MainWindow, qtbot: QtBot
+    window: MainWindow, load: Callable[..., MainWindow], any_model: str, qtbot: QtBot
 ) -> None:
+    window.resize(1440, 900)
+    loaded = load(window, any_model)
     session = loaded.session
-    loaded.resize(1440, 900)
     for example in learning.examples():
         loaded.beginning.open_example(example)
         setup = example.setup
