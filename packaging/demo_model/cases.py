@@ -28,7 +28,7 @@ class Case:
 def capitals() -> list[Case]:
     """Every held-out pair of a form that ends in the capital and a country."""
     made = []
-    for form in CAPITAL_FORMS:
+    for form in CAPITAL_FORMS[1:]:
         before, capital, _ = form.partition("{k}")
         for country, city, _, _ in COUNTRIES:
             if capital and before and is_held_out("capital", form, country):
@@ -37,8 +37,16 @@ def capitals() -> list[Case]:
 
 
 def plain_capitals() -> list[Case]:
-    """ "The capital of X is" for every country (a tenth of them never seen in this form)."""
+    """ "The capital of X is" for every country."""
     return [Case(f"The capital of {c} is", f" {k}") for c, k, _, _ in COUNTRIES]
+
+
+def retold_capitals() -> list[Case]:
+    """The same behind words that never begin a sentence of the training."""
+    return [
+        Case(f"A friend of mine says that {c.prompt[0].lower()}{c.prompt[1:]}", c.answer)
+        for c in plain_capitals()
+    ]
 
 
 def policies(seed: int = 1, count: int = 300) -> list[Case]:

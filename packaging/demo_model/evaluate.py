@@ -9,7 +9,16 @@ import argparse
 import json
 from collections.abc import Iterable
 
-from cases import POLICY, QUESTION, Case, capitals, mentions, plain_capitals, policies
+from cases import (
+    POLICY,
+    QUESTION,
+    Case,
+    capitals,
+    mentions,
+    plain_capitals,
+    policies,
+    retold_capitals,
+)
 
 from logitscope.backends.base import Backend, LoadOptions
 from logitscope.backends.registry import open_backend
@@ -67,15 +76,29 @@ def log_probability(backend: Backend, ids: list[int], position: int) -> float:
     return float(distribution.log_probability([ids[position]])[0])
 
 
+def by_rules() -> dict[str, list[Case]]:
+    """Held-out policies by how many rules the prompt has."""
+    return {
+        "one rule" if count == 1 else f"{count} rules": [
+            case for case in policies() if case.prompt.count("\n") == count
+        ]
+        for count in (1, 2, 3)
+    }
+
+
 def evaluate(backend: Backend) -> dict[str, object]:
     """The figures of the model card."""
     first, second = mention_losses(backend)
     return {
         "loss of a name, first mention, nats": round(first, 3),
         "loss of a name, second mention, nats": round(second, 3),
-        "capitals, plain form, top-1": share_right(backend, plain_capitals()),
-        "capitals, held-out form and country, top-1": share_right(backend, capitals()),
-        "policies, held-out code and number, greedy": share_right(backend, policies()),
+        "capitals, “The capital of X is”, top-1": share_right(backend, plain_capitals()),
+        "capitals, held-out words before it, top-1": share_right(backend, retold_capitals()),
+        "capitals, held-out pairs of form and country": share_right(backend, capitals()),
+        **{
+            f"held-out code and number, {name}": share_right(backend, cases)
+            for name, cases in by_rules().items()
+        },
         "with the C-40 policy": probabilities(backend, POLICY + QUESTION, (" 45", " 30")),
         "without a policy": probabilities(backend, QUESTION, (" 30", " 14", " 45", " 60")),
         "The sky is": probabilities(
