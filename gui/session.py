@@ -339,6 +339,9 @@ class Session(SessionView):
 
     def _model_arrived(self, reply: Loaded) -> None:
         before = self.state
+        if before.model != reply.info.header_hash:
+            # A place in another model's tokens means nothing in this one's.
+            self._viewer.selected = None
         if self.document.adopt_model(reply.info.header_hash):
             self._push("Other model", before)
             self.noticed.emit(

@@ -167,6 +167,9 @@ class Viewer(QObject):
         row = self.fetch(reply.prompt_ids + reply.tail, reply.row)
         if row is not None and row.ids == self._wanted:
             self.show(row)
+        elif self.selected is not None and self.inspected is None:
+            # The row behind the text came; a model that was loaded again owes the selected one.
+            self.look()
         self._fulfil_wish()
 
     def take_failure(self, number: int) -> bool:

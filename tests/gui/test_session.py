@@ -328,3 +328,30 @@ def content(session: Session) -> tuple[object, ...]:
     state = session.state
     kept = (state.blocks, state.chat, state.add_special, state.parse_special, state.settings)
     return (*kept, state.count, state.leaf, state.names, state.deleted, session.document.tail_ids)
+
+
+def test_another_model_follows_the_end_whatever_was_selected(
+    qtbot: QtBot, loaded: Session
+) -> None:
+    loaded.set_prompt("The sky is")
+    qtbot.waitUntil(ready(loaded))
+    loaded.run(5)
+    qtbot.waitUntil(lambda: len(loaded.document.path) > 2 and not loaded.is_running)
+    loaded.select(loaded.prompt_length + 1)
+    loaded.open_model("fake:vocab=700,seed=4")
+    qtbot.waitUntil(lambda: loaded.model is not None, timeout=20_000)
+    assert loaded.follows_end
+    qtbot.waitUntil(ready(loaded))
+    assert loaded.position == len(loaded.ids)
+
+
+def test_a_model_loaded_again_shows_the_selected_row(qtbot: QtBot, loaded: Session) -> None:
+    loaded.set_prompt("The sky is")
+    qtbot.waitUntil(ready(loaded))
+    loaded.select(2)
+    qtbot.waitUntil(ready(loaded))
+    loaded.reload_model()
+    qtbot.waitUntil(lambda: loaded.model is not None, timeout=20_000)
+    qtbot.waitUntil(ready(loaded))
+    assert loaded.position == 2
+    assert_row_is_right(loaded)
