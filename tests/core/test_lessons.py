@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from logitscope import lesson_file
+from logitscope import lesson_file, lesson_row_numbers
 from logitscope.distribution import Distribution
 from logitscope.document import Block, State
 from logitscope.lesson_file import Lesson
@@ -187,6 +187,31 @@ def packaged() -> list[Lesson]:
 def test_there_are_four_lessons_of_six_to_ten_steps() -> None:
     assert [len(one.steps) in range(6, 11) for one in packaged()] == [True] * 4
     assert len({one.id for one in packaged()}) == 4
+
+
+def test_how_sure_the_model_is_here_is_judged_where_the_step_began() -> None:
+    """The step that is asked for moves on to a row with a sharper first choice."""
+    run = LessonRun(next(one for one in packaged() if one.id == "origin"))
+    run.observe(moment())
+    run.predict(1)
+    sharp = np.log(np.array([0.01, 0.97, 0.01, 0.01], dtype=np.float64)).astype(np.float32)
+    run.observe(moment(path=(step(0, 0.5),), distribution=Distribution(sharp), position=3))
+    assert run.is_done
+    assert run.came_true() == 1
+    assert run.values()["p"][0] == pytest.approx(0.5, rel=1e-6)
+
+
+def test_every_question_about_the_present_row_is_judged_where_the_step_began() -> None:
+    """What the person does meanwhile may put another row on show."""
+    asked = []
+    for one in packaged():
+        for part in one.steps:
+            choices = part.prediction.choices if part.prediction else ()
+            numbers = [choice.number for choice in choices]
+            numbers.append(part.checkpoint.number if part.checkpoint else None)
+            asked += [n for n in numbers if n and hasattr(lesson_row_numbers, n.call.name)]
+    assert len(asked) >= 13
+    assert all(number.is_before for number in asked)
 
 
 def test_every_number_of_every_lesson_can_be_asked_of_any_moment() -> None:
