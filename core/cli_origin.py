@@ -111,8 +111,8 @@ class _Run:
         self._printed = 0
         self.code = 0
 
-    def add(self, text: TextCase, name: str) -> bool:
-        """Work out a case and print it; False where no other one can follow."""
+    def add(self, text: TextCase | CaseError, name: str) -> bool:
+        """Work out a case and print it, or what is wrong; False where no other can follow."""
         from logitscope.backends.question import ModelDied
 
         try:
@@ -127,8 +127,10 @@ class _Run:
             return False
         return True
 
-    def _case(self, text: TextCase) -> OriginCase:
+    def _case(self, text: TextCase | CaseError) -> OriginCase:
         """The case on ids. Raises CaseError where it has nothing to compare."""
+        if isinstance(text, CaseError):
+            raise text
         opened = self._opened
         prompt = opened.tokenize(text.prompt, add_special=True)
         if not prompt:
@@ -190,7 +192,7 @@ class _Run:
         sys.stdout.flush()
 
 
-def _cases_of(file: str) -> tuple[TextCase, ...]:
+def _cases_of(file: str) -> tuple[TextCase | CaseError, ...]:
     """The cases of a file. Raises BackendError with what is wrong."""
     from_input = file == STANDARD_INPUT
     name = "standard input" if from_input else file

@@ -11,7 +11,7 @@ _FIELDS = {"sources", "frame", "answer", "max_tokens"}
 
 
 class CaseError(ValueError):
-    """``str()`` is a sentence: which case, what is wrong."""
+    """``str()`` is a sentence: what is wrong with a case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,39 +38,48 @@ class TextCase:
         return tuple(made)
 
 
-def read_cases(text: str) -> tuple[TextCase, ...]:
-    """The cases of a text: one JSON object, or one on each line. Raises CaseError."""
+def read_cases(text: str) -> tuple[TextCase | CaseError, ...]:
+    """The cases of a text: one JSON object, or one on each line.
+
+    What is wrong with one line stands in its place, for the others can be worked out all the
+    same. Raises CaseError where there is nothing else.
+    """
     if not text.strip():
         raise CaseError("there is no case: write a JSON object with sources and frame")
     try:
-        return (_case(json.loads(text), ""),)
+        return (_case(json.loads(text)),)
     except json.JSONDecodeError as error:
         whole = error
     lines = [line for line in text.split("\n") if line.strip()]
     if len(lines) == 1 or lines[0].strip() == "{":
         raise CaseError(f"this is no JSON ({whole})")
-    return tuple(_line(line, number) for number, line in enumerate(lines, 1))
+    found = tuple(map(_line, lines))
+    if isinstance(found[0], CaseError) and not any(isinstance(each, TextCase) for each in found):
+        raise CaseError(f"case 1: {found[0]}")
+    return found
 
 
-def _line(line: str, number: int) -> TextCase:
+def _line(line: str) -> TextCase | CaseError:
     try:
-        return _case(json.loads(line), f"case {number}: ")
+        return _case(json.loads(line))
     except json.JSONDecodeError as error:
-        raise CaseError(f"case {number}: this is no JSON ({error})") from error
+        return CaseError(f"this is no JSON ({error})")
+    except CaseError as error:
+        return error
 
 
-def _case(value: Any, where: str) -> TextCase:
+def _case(value: Any) -> TextCase:
     if not isinstance(value, dict):
-        raise CaseError(f"{where}a case is a JSON object with sources and frame")
+        raise CaseError("a case is a JSON object with sources and frame")
     unknown = ", ".join(sorted(set(value) - _FIELDS))
     if unknown:
-        raise CaseError(f"{where}a case has no field {unknown}")
+        raise CaseError(f"a case has no field {unknown}")
     sources, frame = value.get("sources", []), value.get("frame", "")
     answer, most = value.get("answer"), value.get("max_tokens", MAX_TOKENS)
     if not isinstance(sources, list) or not all(isinstance(each, str) for each in sources):
-        raise CaseError(f"{where}sources is a list of texts")
+        raise CaseError("sources is a list of texts")
     if not isinstance(frame, str) or not isinstance(answer, str | None):
-        raise CaseError(f"{where}frame and answer are texts")
+        raise CaseError("frame and answer are texts")
     if not isinstance(most, int) or isinstance(most, bool) or most < 1:
-        raise CaseError(f"{where}max_tokens is a whole number above 0")
+        raise CaseError("max_tokens is a whole number above 0")
     return TextCase(tuple(sources), frame, answer, most)

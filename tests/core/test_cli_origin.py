@@ -66,13 +66,20 @@ def test_one_case_or_one_on_each_line() -> None:
         ('{"max_tokens": 0}', "max_tokens is a whole number"),
         ('{"max_tokens": true}', "max_tokens is a whole number"),
         ('{"question": "x"}', "no field question"),
-        ('{"frame": "a"}\n{"frame": 2}', "case 2: frame"),
-        ('{"frame": "a"}\nx', "case 2: this is no JSON"),
+        ('{"frame": 1}\n{"frame": 2}', "case 1: frame"),
+        ("x\ny", "case 1: this is no JSON"),
     ],
 )
 def test_what_is_wrong_with_a_case_is_said(text: str, said: str) -> None:
     with pytest.raises(CaseError, match=said):
         read_cases(text)
+
+
+def test_a_bad_line_stands_among_the_others() -> None:
+    first, second, third, fourth = read_cases('{"frame": "a"}\n{"frame": 2}\n{"fr\n{"frame": "b"}')
+    assert (first, fourth) == (TextCase((), "a", None), TextCase((), "b", None))
+    assert str(second).startswith("frame and answer")
+    assert str(third).startswith("this is no JSON")
 
 
 # -- the command ----------------------------------------------------------------------------------
@@ -181,3 +188,12 @@ def test_the_policy_example_on_the_real_model(gemma_path: Path) -> None:
     assert shop["words"][0]["text"] == " 30"
     assert shop["words"][0]["label"] in {"weights", "uncertain"}
     assert shop["words"][0]["delta"][0] < 0.69
+
+
+def test_a_line_that_is_no_json_does_not_keep_others_from_being_worked_out() -> None:
+    good = json.dumps({**CASE, "answer": " red"})
+    result = origin(FAKE, "-", "--json", text=f'{good}\n{{"sources": [\n{good}\n')
+    assert result.returncode == 1
+    assert [json.loads(line)["case"] for line in result.stdout.splitlines()] == ["case 1", "case 3"]
+    (said,) = result.stderr.splitlines()
+    assert said.startswith("logitscope: case 2: this is no JSON")
