@@ -330,9 +330,7 @@ def content(session: Session) -> tuple[object, ...]:
     return (*kept, state.count, state.leaf, state.names, state.deleted, session.document.tail_ids)
 
 
-def test_another_model_follows_the_end_whatever_was_selected(
-    qtbot: QtBot, loaded: Session
-) -> None:
+def test_another_model_follows_the_end_whatever_was_selected(qtbot: QtBot, loaded: Session) -> None:
     loaded.set_prompt("The sky is")
     qtbot.waitUntil(ready(loaded))
     loaded.run(5)
