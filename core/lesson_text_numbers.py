@@ -31,10 +31,15 @@ def generated(now: Moment) -> Value:
 
 
 def said_probability(now: Moment) -> Value:
-    """Raw probability of the generated text: the product over its tokens."""
-    if not now.path:
+    """Raw probability of the generated text: the product over the tokens that are in the text.
+
+    A special token, such as that of the end, is no part of what is quoted.
+    """
+    words = now.vocabulary
+    said = [s for s in now.path if words is None or not words.is_special(s.token_id)]
+    if not said:
         return None
-    return math.exp(sum(step.log_probability for step in now.path))
+    return math.exp(sum(step.log_probability for step in said))
 
 
 def selected_token(now: Moment) -> Value:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from logitscope import lesson_file, lesson_row_numbers
+from logitscope import lesson_file, lesson_row_numbers, lesson_text_numbers
 from logitscope.distribution import Distribution
 from logitscope.document import Block, State
 from logitscope.lesson_file import Lesson
@@ -19,6 +19,7 @@ from logitscope.lesson_moment import Moment
 from logitscope.lessons import LessonRun, Progress, value_of
 from logitscope.sampling import SamplerSettings, shape
 from logitscope.steps import Draw, Origin, StepRecord
+from logitscope.vocabulary import TokenKind, Vocabulary
 
 LN = np.log(np.array([0.5, 0.25, 0.125, 0.125], dtype=np.float64)).astype(np.float32)
 """Four tokens with these probabilities."""
@@ -153,6 +154,16 @@ def test_without_a_row_there_is_nothing_to_compare_with() -> None:
     run = LessonRun(lesson(), 5)
     assert run.answer(50.0) is None
     assert not run.is_done
+
+
+def test_the_chance_of_what_is_said_leaves_out_what_is_not_quoted() -> None:
+    pieces, kinds = [b"45", b" days", b".", b"</s>"], [0, 0, 0, TokenKind.CONTROL]
+    words = Vocabulary.from_pieces(pieces, kinds, bos=None, eos=3)
+    path = (step(0, 0.9), step(1, 0.8), step(2, 0.5), step(3, 0.25))
+    now = moment(vocabulary=words, path=path)
+    assert now.generated == "45 days."
+    assert lesson_text_numbers.said_probability(now) == pytest.approx(0.9 * 0.8 * 0.5, rel=1e-12)
+    assert lesson_text_numbers.said_probability(moment(vocabulary=words, path=path[3:])) is None
 
 
 def test_the_setup_of_a_step_is_the_last_one_before_it() -> None:
