@@ -140,6 +140,8 @@ class _Run:
             if text.answer is None
             else opened.inner_ids(text.answer, text.prompt)
         )
+        if not answer:
+            raise CaseError("the model writes no answer: it ends at once")
         if self._wish.whole_prompt:
             return against_bos(opened.vocabulary, prompt, answer)
         try:

@@ -80,6 +80,8 @@ def _case(value: Any) -> TextCase:
         raise CaseError("sources is a list of texts")
     if not isinstance(frame, str) or not isinstance(answer, str | None):
         raise CaseError("frame and answer are texts")
+    if answer == "":
+        raise CaseError("the answer is empty: write one, or leave it out to have one generated")
     if not isinstance(most, int) or isinstance(most, bool) or most < 1:
         raise CaseError("max_tokens is a whole number above 0")
     return TextCase(tuple(sources), frame, answer, most)

@@ -131,9 +131,12 @@ def test_the_whole_prompt_can_be_the_source() -> None:
     assert record["spans"][0]["tokens"][0] == 1
 
 
-def test_an_empty_answer_is_a_report_without_words() -> None:
-    (record,) = records(origin(FAKE, "-", "--json", text=json.dumps({**CASE, "answer": ""})))
-    assert (record["words"], record["totals"]) == ([], [])
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_an_empty_answer_is_told_and_no_table(options: tuple[str, ...]) -> None:
+    result = origin(FAKE, "-", *options, text=json.dumps({**CASE, "answer": ""}))
+    assert (result.returncode, result.stdout) == (1, "")
+    (said,) = result.stderr.splitlines()
+    assert "the answer is empty: write one, or leave it out to have one generated" in said
 
 
 def test_a_bad_case_does_not_keep_others_from_being_worked_out() -> None:
