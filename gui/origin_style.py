@@ -16,6 +16,8 @@ _SOURCE_TINTS = (0.10, 0.20)
 """Share of the source's blue in the tints of neighbouring spans; twice that on a dark page."""
 _WEAKEST, _STRONGEST = 0.12, 0.50
 """Share of an origin's colour in the ground of a word whose share is 0, or 1."""
+FULL_EVIDENCE = 5.0
+"""Nats that are painted in full: without the span, the word has 1/150 of its probability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +154,15 @@ def source_tint(number: int) -> QColor:
     return colors.mix(palette.page, palette.copied, share)
 
 
-def evidence_tint(strength: float) -> QColor:
-    """Ground of a span by its evidence, 0 to 1 of the strongest."""
+def evidence_tint(evidence: float) -> QColor:
+    """Ground of a span by its evidence in nats: the page's own at 0 and below it.
+
+    The scale is the same for all words, so that noise is not painted as strong where nothing else
+    is.
+    """
     palette = theme.palette()
-    weakest, strongest = (0.2, 0.75) if theme.is_dark() else (0.08, 0.5)
-    share = weakest + (strongest - weakest) * min(1.0, max(0.0, strength))
+    strongest = 0.75 if theme.is_dark() else 0.5
+    share = strongest * min(1.0, max(0.0, evidence / FULL_EVIDENCE))
     return colors.mix(palette.page, palette.copied, share)
 
 

@@ -22,6 +22,7 @@ from logitscope.gui.panels import origin_words
 from logitscope.gui.widgets.note_bar import NoteBar
 from logitscope.gui.widgets.plain import plain
 from logitscope.gui.widgets.table_model import TableModel
+from logitscope.origin_sources import listed_spans
 from logitscope.origin_types import OriginReport, SourceEvidence
 from logitscope.vocabulary import Vocabulary
 
@@ -108,10 +109,13 @@ class OriginSpans(QWidget):
             self.found.setText("")
             return
         word = report.words[number]
-        found = sorted(word.sources or (), key=lambda each: -each.evidence)
+        found = listed_spans(word)
         self.listed = tuple(each.span for each in found)
         self.rows.set_rows(tuple(self._row(report, each, vocabulary) for each in found))
-        lines = [origin_words.swap_text(swap) for swap in word.swaps]
+        lines = []
+        if word.sources is not None and not found:
+            lines.append(self.tr("No span has as much as 0.5 nat of evidence: less is noise."))
+        lines.extend(origin_words.swap_text(swap) for swap in word.swaps)
         lines.append(origin_words.leans_text(report, word))
         if self._originator.has_worked_out(Task.SWAP, number) and not word.swaps:
             lines.append(

@@ -37,8 +37,8 @@ class OriginTexts(QWidget):
         self._report: OriginReport | None = None
         self._word: int | None = None
         self._word_of: dict[int, int] = {}
-        self._strength: dict[int, float] = {}
-        """Tokens of the prompt in a span, with their evidence as part of the greatest."""
+        self._evidence: dict[int, float] = {}
+        """Tokens of the prompt in a span, with its evidence in nats."""
         self._span_of: dict[int, int] = {}
         self._top_word: Range = (0, 0)
         self.prompt, self.answer = TokenView(self), TokenView(self)
@@ -96,16 +96,14 @@ class OriginTexts(QWidget):
 
     def _read_sources(self) -> None:
         report, word = self._report, self.word
-        self._strength, self._span_of, self._top_word = {}, {}, (0, 0)
+        self._evidence, self._span_of, self._top_word = {}, {}, (0, 0)
         if report is None:
             return
         found = {} if word is None else {each.span: each for each in word.sources or ()}
-        top = max((each.evidence for each in found.values()), default=0.0)
         for number, span in enumerate(report.case.sources):
             self._span_of.update(dict.fromkeys(range(*span), number))
-            if number in found and top > 0:
-                share = max(0.0, found[number].evidence) / top
-                self._strength.update(dict.fromkeys(range(*span), share))
+            if number in found:
+                self._evidence.update(dict.fromkeys(range(*span), found[number].evidence))
         self._top_word = self.source_word or (0, 0)
 
     @property
@@ -143,8 +141,8 @@ class OriginTexts(QWidget):
         word = self.word
         if word is not None and self._top_word[0] <= token < self._top_word[1]:
             return source_word_style(word.label)
-        strength = self._strength.get(token)
-        ground = source_tint(span) if strength is None else evidence_tint(strength)
+        evidence = self._evidence.get(token)
+        ground = source_tint(span) if evidence is None else evidence_tint(evidence)
         return CellStyle(ground, colors.readable(theme.palette().text, ground))
 
     def _answer_style(self, token: int) -> CellStyle:

@@ -35,7 +35,7 @@ class MatrixView(QWidget):
     row_selected = Signal(int)
 
     def __init__(self, tint_of: Callable[[float], QColor], parent: QWidget | None = None) -> None:
-        """``tint_of`` gives the ground of a cell for 0 to 1, the part of the largest number."""
+        """``tint_of`` gives the ground of a cell by its number."""
         super().__init__(parent)
         self._tint_of = tint_of
         self._values: NDArray[np.float64] = np.zeros((0, 0))
@@ -139,15 +139,10 @@ class MatrixView(QWidget):
             painter.setPen(QPen(palette.line, 1.0, Qt.PenStyle.DotLine))
             painter.drawRect(rect.adjusted(1, 1, -2, -2))
             return
-        ground = self._tint_of(max(0.0, value) / self._top)
+        ground = self._tint_of(value)
         painter.fillRect(rect, ground)
         painter.setPen(colors.readable(palette.text, ground))
         painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, numbers.signed(value, 1))
-
-    @property
-    def _top(self) -> float:
-        known = self._values[~np.isnan(self._values)]
-        return max(float(known.max()), 1e-9) if known.size else 1.0
 
     # -- input ------------------------------------------------------------------------------
 

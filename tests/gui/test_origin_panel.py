@@ -27,6 +27,7 @@ from logitscope.gui.origin_style import LOOKS, ORDER, evidence_tint, source_word
 from logitscope.gui.panels.origin import OriginPanel
 from logitscope.gui.panels.origin_head import PATTERNS
 from logitscope.gui.panels.text import TextPanel
+from logitscope.gui.widgets.matrix_view import MatrixView
 from logitscope.gui.widgets.shrinking_area import ShrinkingArea
 from logitscope.gui.widgets.token_painter import Mark
 from logitscope.origin_types import Flag, Label, Leaning, OriginCase, OriginReport, Swap
@@ -172,15 +173,40 @@ def test_three_columns_on_one_scale(full: OriginPanel) -> None:
 
 def test_spans_with_need_and_hold_are_tinted_by_their_evidence(full: OriginPanel) -> None:
     rows = full.spans.rows.rows
-    assert [row[1:4] for row in rows] == [("+3.00", "+3.00", "+3.00"), ("+0.05", "+0.15", "+0.10")]
+    # The other span has 0.1 nat: noise, and none that is listed.
+    assert [row[1:4] for row in rows] == [("+3.00", "+3.00", "+3.00")]
     assert rows[0][0] == "t20 t21 t22"
     assert rows[0][4] == "t21 (+3.00)"
     first, second, frame = (full.texts._prompt_style(token) for token in (1, 4, 6))
-    assert first.background == evidence_tint(1.0)
-    assert second.background == evidence_tint(0.1 / 3.0)
+    assert first.background == evidence_tint(3.0)
+    assert second.background == evidence_tint(0.1)
     assert frame.background is None
     assert full.texts._prompt_style(2) == source_word_style(Label.COPIED)
     assert first.background != second.background
+
+
+def test_weak_evidence_is_painted_as_weak(full: OriginPanel) -> None:
+    page = theme.palette().page
+    assert evidence_tint(0.0) == evidence_tint(-0.1) == page
+    full_tint = evidence_tint(5.0)
+    assert evidence_tint(9.0) == full_tint
+    report = report_of(full)
+    nothing = tuple(replace(each, need=0.02, hold=-0.02) for each in report.words[0].sources or ())
+    words = (replace(report.words[0], sources=nothing), *report.words[1:])
+    show(full, replace(report, words=words))
+    assert full.texts._prompt_style(4).background == page
+    assert full.spans.rows.rows == ()
+    assert "less is noise" in full.spans.found.text()
+
+
+def test_the_matrix_paints_the_same_number_the_same(qtbot: QtBot) -> None:
+    view = MatrixView(evidence_tint)
+    qtbot.addWidget(view)
+    for others in (0.0, 9.0):
+        view.set_matrix(np.array([[0.04, others]]), ("w",), ("a", "b"), ("a", "b"))
+        view.resize(view.sizeHint())
+        corner = view.cell_rect(0, 0).topLeft().toPoint() + QPoint(2, 2)
+        assert view.grab().toImage().pixelColor(corner).rgb() == evidence_tint(0.04).rgb()
 
 
 def test_a_copied_word_is_joined_to_its_source(stage: OriginStage, full: OriginPanel) -> None:
