@@ -56,6 +56,10 @@ class Runner(QObject):
         total = sum(self._seconds)
         return len(self._seconds) / total if total > 0 else None
 
+    def forget_speed(self) -> None:
+        """What was measured is another model's."""
+        self._seconds.clear()
+
     def start(self, max_tokens: int, stop_texts: tuple[str, ...], change: Change) -> None:
         state = self._document.state
         self._change = change

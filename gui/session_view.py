@@ -60,6 +60,8 @@ class SessionView(QObject):
         self.passes = PassMeter(engine, self)
         self._runner = Runner(engine, self.document, self)
         self._runner.running_changed.connect(self.run_changed)
+        # The speed is that of one model: the next one begins without.
+        self.model_changed.connect(self._runner.forget_speed)
         self._viewer = Viewer(engine, self.document, self)
         self._viewer.row_changed.connect(self.row_changed)
         self._viewer.ids_arrived.connect(self.path_changed)

@@ -64,6 +64,19 @@ def test_the_speed_appears_after_a_run(qtbot: QtBot, loaded: MainWindow, read: R
     qtbot.waitUntil(lambda: loaded.model_bar.speed.value.endswith("tok/s"))
 
 
+def test_another_model_begins_without_a_speed(
+    qtbot: QtBot, loaded: MainWindow, load: Load, read: Read
+) -> None:
+    read(loaded, "The sky is")
+    loaded.session.run(5)
+    qtbot.waitUntil(lambda: loaded.model_bar.speed.value.endswith("tok/s"))
+    qtbot.waitUntil(lambda: not loaded.session.is_running)
+    load(loaded, "fake:vocab=1000,seed=2")
+    qtbot.waitUntil(lambda: loaded.model_bar.doing.text() == "Ready")
+    assert loaded.session.tokens_per_second is None
+    assert loaded.model_bar.speed.value == ""
+
+
 @pytest.mark.parametrize(
     ("activity", "words"),
     [
