@@ -39,7 +39,7 @@ LOOKS: dict[Label, Look] = {
     ),
     Label.DERIVED: Look(
         "derived", Mark.DASHED, mark(CONTEXT, "derived"),
-        mark(CONTEXT, "made by the weights out of a source that does not hold the word"),
+        mark(CONTEXT, "unlikely without the sources, but not copied from the word there"),
     ),
     Label.BOTH: Look(
         "both", Mark.DOUBLE, mark(CONTEXT, "both"),

@@ -12,6 +12,7 @@ from logitscope.gui import theme
 from logitscope.gui.panels.origin_words import word_html
 from logitscope.gui.widgets.expected_bars import Bar, Column, ExpectedBars
 from logitscope.gui.widgets.plain import rich
+from logitscope.origin_places import places_of
 from logitscope.origin_types import Condition, Expected, OriginReport, WordOrigin
 from logitscope.vocabulary import Vocabulary
 
@@ -41,7 +42,8 @@ class OriginWord(QWidget):
             self.words.setText("")
             self.bars.set_columns(())
             return
-        self.words.setText(word_html(word))
+        stands_there = bool(places_of(vocabulary, report.case, word.text))
+        self.words.setText(word_html(word, stands_there=stands_there))
         answer = report.case.answer_ids
         shown = (Condition.WITH, Condition.DROP, filler_of(word))
         by_condition = {each.condition: each for each in word.expected}

@@ -171,12 +171,22 @@ def nats(value: float) -> str:
     return ("+" if value > 0 else "") + numbers.signed(value, 2)
 
 
-def word_html(word: WordOrigin) -> str:
-    """What is known of the selected word, in two or three lines."""
+def derived_text(stands_there: bool) -> str:
+    """What a derived word depends on; ``stands_there``: a source holds the word."""
+    if stands_there:
+        return _tr("the word depends on the sources, but not on that word where it stands there")
+    return _tr("made by the weights out of sources that do not hold the word")
+
+
+def word_html(word: WordOrigin, *, stands_there: bool) -> str:
+    """What is known of the selected word, in two or three lines; ``stands_there``: a source
+    holds the word."""
     name = f"<b>{html.escape(shown(word.text))} {html.escape(label_name(word.label))}</b>"
     if len(word.log_probability) < 2:
         return name
-    lines = [f"{name} – {html.escape(label_meaning(word.label))}.", _change_html(word)]
+    is_derived = word.label is Label.DERIVED
+    meaning = derived_text(stands_there) if is_derived else label_meaning(word.label)
+    lines = [f"{name} – {html.escape(meaning)}.", _change_html(word)]
     lines.extend(html.escape(sign_meaning(flag)) for flag in sorted(word.flags))
     return "<br>".join(lines)
 

@@ -185,6 +185,18 @@ def test_spans_with_need_and_hold_are_tinted_by_their_evidence(full: OriginPanel
     assert first.background != second.background
 
 
+@pytest.mark.parametrize(("text", "is_there"), [(" t21", True), (" t99", False)])
+def test_a_derived_word_is_said_to_be_missing_only_where_it_is(
+    full: OriginPanel, text: str, is_there: bool
+) -> None:
+    report = report_of(full)
+    word = replace(report.words[0], label=Label.DERIVED, copied_from=None, text=text)
+    show(full, replace(report, words=(word, *report.words[1:])))
+    said = full.word.words.text()
+    assert ("do not hold the word" in said) is not is_there
+    assert ("not on that word where it stands there" in said) is is_there
+
+
 def test_weak_evidence_is_painted_as_weak(full: OriginPanel) -> None:
     page = theme.palette().page
     assert evidence_tint(0.0) == evidence_tint(-0.1) == page
