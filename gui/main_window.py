@@ -67,6 +67,7 @@ class MainWindow(QMainWindow):
         self._build_top()
         self.beginning = Beginning(self)
         self.toasts = ToastStack(self)
+        self.toasts.stay_above(self.docks.values())
         self.drop_overlay = DropOverlay(self)
         self._connect()
         self.setWindowTitle("Logitscope")
@@ -313,6 +314,8 @@ class MainWindow(QMainWindow):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.drop_overlay.listen()
+        if self.focusWidget() is None:
+            self.focus_panel("text")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if not self.command_actions.take_bare_key(event):

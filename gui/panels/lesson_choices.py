@@ -74,6 +74,8 @@ class Choices(QWidget):
             self._group.addButton(button)
             self._grid.addWidget(button, row, 0, Qt.AlignmentFlag.AlignTop)
             self._grid.addWidget(_Answer(answer, button), row, 1)
+            # The layout shows it a turn later; hidden it could not take the keyboard now.
+            button.show()
             self.buttons.append(button)
         self.outcome.hide()
         self.setVisible(bool(answers))

@@ -147,6 +147,13 @@ class StepView(QWidget):
         self.area.verticalScrollBar().setValue(0)
         self.refresh(run)
 
+    def take_keyboard(self) -> None:
+        """Put the keyboard where the step begins: its prediction, its question or its task."""
+        for widget in (*self.choices.buttons[:1], self.answer, self.show_me):
+            if widget.isVisible():
+                widget.setFocus(Qt.FocusReason.OtherFocusReason)
+                return
+
     def refresh(self, run: LessonRun) -> None:
         """The same step at another moment."""
         step, values = run.step, run.values()

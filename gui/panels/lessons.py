@@ -156,6 +156,8 @@ class LessonsPanel(QWidget):
         self._pointed = ""
         self._clear_outline()
         self.step.begin(run)
+        # Next may hold the keyboard and is disabled now: Qt would pass it on to another panel.
+        self.step.take_keyboard()
         self.next.setText(self.tr("Finish") if run.is_last else self.tr("Next"))
         self.look()
 

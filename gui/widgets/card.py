@@ -104,6 +104,9 @@ class PanelDock(QDockWidget):
         self._float.clicked.connect(lambda: self.setFloating(not self.isFloating()))
         close = self.title.add_button("close", self.tr("Close this panel"))
         close.clicked.connect(self.close)
+        for button in (self._float, close):
+            # As Qt's own: a key that is meant for the panel must not tear it off or close it.
+            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setTitleBarWidget(self.title)
         self.visibilityChanged.connect(self._ask)
 

@@ -20,6 +20,7 @@ from pytestqt.qtbot import QtBot
 from logitscope.gui import learning
 from logitscope.gui import stage as stages
 from logitscope.gui.main_window import MainWindow
+from logitscope.gui.panels.lessons import LessonsPanel
 from logitscope.gui.settings import MOTION
 from logitscope.gui.widgets.outline import seen_part
 from logitscope.lessons import Progress
@@ -342,3 +343,34 @@ def test_undo_brings_the_persons_text_back(fake_player: Player) -> None:
     while player.session.state.text == "The sky is" and player.session.undo_stack.canUndo():
         player.session.undo()
     assert player.session.state.text == "My own text"
+
+
+# -- the keyboard ---------------------------------------------------------------------------------
+
+
+def test_the_keyboard_stays_in_the_lesson(fake_player: Player) -> None:
+    player = fake_player
+    player.window.activateWindow()
+    player.start(0)
+    panel = player.panel
+    assert has_keyboard(panel)
+    panel.step.choices.buttons[0].setFocus()
+    player.qtbot.keyClick(panel.step.choices.buttons[0], Qt.Key.Key_Space)
+    player.tab("list")
+    player.until(panel.next.isEnabled)
+    panel.next.setFocus()
+    player.qtbot.keyClick(panel.next, Qt.Key.Key_Space)
+    assert panel.run is not None and panel.run.index == 1
+    assert has_keyboard(panel)
+    panel.skip.setFocus()
+    player.qtbot.keyClick(panel.skip, Qt.Key.Key_Space)
+    assert panel.run.index == 2
+    assert has_keyboard(panel)
+    panel.leave.setFocus()
+    player.qtbot.keyClick(panel.leave, Qt.Key.Key_Space)
+    assert has_keyboard(panel)
+
+
+def has_keyboard(panel: LessonsPanel) -> bool:
+    held = panel.window().focusWidget()
+    return held is not None and panel.isAncestorOf(held) and held.isVisible() and held.isEnabled()

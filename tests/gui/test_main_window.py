@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import psutil
 import pytest
@@ -314,3 +315,17 @@ def test_closing_while_loading_ends_it_too(window: MainWindow) -> None:
     start = time.monotonic()
     window.close()
     assert time.monotonic() - start < 1.5
+
+
+def test_the_keyboard_is_in_the_prompt_at_first(window: MainWindow, qtbot: QtBot) -> None:
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    text: Any = window.panels["text"]
+    assert window.focusWidget() is text.editor
+
+
+def test_no_key_tears_a_panel_off_or_closes_it(window: MainWindow) -> None:
+    for dock in window.docks.values():
+        for button in dock.title.findChildren(QToolButton):
+            is_help = button.accessibleName() == "How to read this"
+            assert is_help or button.focusPolicy() is Qt.FocusPolicy.NoFocus
