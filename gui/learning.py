@@ -133,8 +133,9 @@ def put(setup: Setup, session: Session) -> None:
 
 def arrange(setup: Setup, stage: Stage) -> None:
     """Bring the panels into sight, the first of them in front, and let them show what they
-    shall. Panels that this window does not have are left out."""
+    shall and nothing from before. Panels that this window does not have are left out."""
     for name in reversed(setup.panels):
         stages.bring(stage, name)
+    stages.reset_views(stage)
     for view in setup.views:
         stages.show_view(stage, view)

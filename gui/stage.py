@@ -102,6 +102,16 @@ def show_view(stage: Stage, view: str) -> None:
         raise KeyError(view)
 
 
+def reset_views(stage: Stage) -> None:
+    """Let the panels show what they show at first: nothing that was switched on elsewhere."""
+    show_view(stage, "tab:bars")
+    show_view(stage, "scale:linear")
+    how = _distribution(stage).how
+    how.added.set_value(0.0)
+    how.refresh()
+    _text(stage).strip.ids.setChecked(False)
+
+
 # -- controls -----------------------------------------------------------------------------------
 
 CONTROLS: dict[str, tuple[str, str]] = {

@@ -215,3 +215,13 @@ def test_the_text_before_an_example_can_be_had_back(
     offer = loaded.messages.kept[0]
     offer.actions[0].call()
     assert loaded.session.state.text == "my own"
+
+def test_an_example_leaves_no_view_to_the_next(loaded: MainWindow) -> None:
+    by_id = {example.id: example for example in learning.examples()}
+    loaded.beginning.open_example(by_id["pieces"])
+    distribution: Any = loaded.panels["distribution"]
+    distribution.how.added.slider.setValue(600)
+    assert {"ids", "added"} <= stages.views(loaded)
+    assert "switch on" not in by_id["pieces"].tip
+    loaded.beginning.open_example(by_id["dog"])
+    assert stages.views(loaded) == {"tab:bars", "scale:linear"}
