@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
-from PySide6.QtCore import QEvent, QObject
+from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtWidgets import QWidget
 
 from logitscope.gui import theme
@@ -15,6 +16,7 @@ MOST_PROBLEMS = 2
 """On show at once; more of them wait, for all must be seen."""
 MOST = 3
 """With the messages that go by themselves."""
+_COMES_ON_TOP = (QEvent.Type.ChildAdded, QEvent.Type.Show, QEvent.Type.ZOrderChange)
 
 
 class ToastStack(QObject):
@@ -26,11 +28,19 @@ class ToastStack(QObject):
         self._waiting: list[Message] = []
         self.toasts: list[Toast] = []
         """On show, the oldest first."""
+        # Qt tells of what comes into sight before it has put it on top.
+        self._soon = QTimer(self, interval=0, singleShot=True)
+        self._soon.timeout.connect(self._raise_all)
         window.installEventFilter(self)
 
     @property
     def newest(self) -> Toast | None:
         return self.toasts[-1] if self.toasts else None
+
+    def stay_above(self, widgets: Iterable[QWidget]) -> None:
+        """Remain in front of these children of the window when they are shown or raised."""
+        for widget in widgets:
+            widget.installEventFilter(self)
 
     def show_message(self, message: Message) -> None:
         if _is_problem(message) and len(self._problems()) >= MOST_PROBLEMS:
@@ -78,11 +88,18 @@ class ToastStack(QObject):
         for toast in reversed(self.toasts):
             toast.lift(below)
             below += toast.height() + theme.GRID
+        self._raise_all()
+
+    def _raise_all(self) -> None:
+        for toast in self.toasts:
+            toast.raise_()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         # Each toast has placed itself by now: filters are asked in reverse order of coming.
         if event.type() is QEvent.Type.Resize and watched is self._window:
             self._arrange()
+        elif self.toasts and event.type() in _COMES_ON_TOP:
+            self._soon.start()
         return super().eventFilter(watched, event)
 
 

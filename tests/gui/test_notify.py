@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from logitscope.gui.app import Hook
@@ -212,3 +212,20 @@ def test_only_so_many_messages_are_kept(window: MainWindow) -> None:
 def test_a_report_says_what_it_happened_on() -> None:
     text = report(Message("It failed.", "why"))
     assert text.splitlines()[1:] == ["It failed.", "", "why"]
+
+
+def test_a_message_stays_in_front_of_docks(qtbot: QtBot, window: MainWindow) -> None:
+    window.messages.put(Message("The model is gone.", severity=Severity.PROBLEM))
+    toast = shown(window)
+
+    def is_in_front() -> bool:
+        siblings = window.children()
+        return all(siblings.index(toast) > siblings.index(dock) for dock in window.docks.values())
+
+    assert is_in_front()
+    for panel_id, dock in window.docks.items():
+        window.focus_panel(panel_id)
+        dock.raise_()
+        qtbot.waitUntil(is_in_front)
+        middle = toast.geometry().center()
+        assert window.childAt(middle) in {toast, *toast.findChildren(QWidget)}
