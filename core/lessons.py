@@ -6,10 +6,10 @@ import inspect
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from logitscope.lesson_checks import CHECKS
-from logitscope.lesson_file import Checkpoint, Lesson, LiveNumber, Step
+from logitscope.lesson_file import STEPS, Checkpoint, Lesson, LiveNumber, Step
 from logitscope.lesson_moment import Moment
 from logitscope.lesson_numbers import NUMBERS
 from logitscope.lesson_parts import Setup
@@ -154,30 +154,66 @@ def is_close(checkpoint: Checkpoint, given: float, truth: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far somebody came, by lesson: steps done; all of them means it is finished."""
+    """How far somebody came, by lesson. A step that was skipped is behind, but not done."""
 
-    done: Mapping[str, int]
+    done: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Indices of the steps that were done; all of them means the lesson is finished."""
+    behind: Mapping[str, int] = field(default_factory=dict)
+    """Steps done or skipped, counted from the first."""
 
     def of(self, lesson: Lesson) -> int:
-        """Steps done of a lesson, at most all."""
-        return min(self.done.get(lesson.id, 0), len(lesson.steps))
+        """Steps done of a lesson."""
+        return len(self.done.get(lesson.id, frozenset()) & set(range(len(lesson.steps))))
 
     def is_finished(self, lesson: Lesson) -> bool:
         return self.of(lesson) == len(lesson.steps)
 
-    def with_done(self, lesson: Lesson, steps: int) -> Progress:
-        """At least so many steps; going back takes nothing away."""
-        return Progress({**self.done, lesson.id: max(steps, self.done.get(lesson.id, 0))})
+    def has_begun(self, lesson: Lesson) -> bool:
+        return self.behind.get(lesson.id, 0) > 0
+
+    def next_step(self, lesson: Lesson) -> int:
+        """Where to go on: behind the last step; at the end, the first one that was skipped."""
+        behind = self.behind.get(lesson.id, 0)
+        if behind < len(lesson.steps):
+            return behind
+        done = self.done.get(lesson.id, frozenset())
+        return next((index for index in range(len(lesson.steps)) if index not in done), 0)
+
+    def with_step(self, lesson: Lesson, index: int, *, is_done: bool) -> Progress:
+        """One more step behind; going back takes nothing away."""
+        done = self.done.get(lesson.id, frozenset()) | ({index} if is_done else set())
+        behind = max(index + 1, self.behind.get(lesson.id, 0))
+        return Progress({**self.done, lesson.id: done}, {**self.behind, lesson.id: behind})
 
     def dumps(self) -> str:
-        return json.dumps(dict(self.done), sort_keys=True)
+        stored = {
+            name: {"behind": behind, "done": sorted(self.done.get(name, ()))}
+            for name, behind in self.behind.items()
+        }
+        return json.dumps(stored, sort_keys=True)
 
     @staticmethod
     def loads(text: str) -> Progress:
-        """What was stored; nothing where that cannot be read."""
+        """What was stored; nothing where that cannot be read. A bare number is of a version that
+        took skipped steps for done."""
         try:
             stored = json.loads(text or "{}")
         except ValueError:
             stored = {}
-        known = stored.items() if isinstance(stored, dict) else ()
-        return Progress({str(k): v for k, v in known if isinstance(v, int) and v >= 0})
+        done: dict[str, frozenset[int]] = {}
+        behind: dict[str, int] = {}
+        for name, value in stored.items() if isinstance(stored, dict) else ():
+            if isinstance(value, int):
+                done[name], behind[name] = frozenset(range(min(value, STEPS[-1]))), max(value, 0)
+            elif _is_progress(value):
+                done[name], behind[name] = frozenset(value["done"]), value["behind"]
+        return Progress(done, behind)
+
+
+def _is_progress(value: object) -> bool:
+    if not isinstance(value, dict):
+        return False
+    behind, done = value.get("behind"), value.get("done")
+    if not isinstance(behind, int) or behind < 0 or not isinstance(done, list):
+        return False
+    return all(isinstance(index, int) for index in done)

@@ -50,10 +50,10 @@ class _Card(QFrame):
             column.addWidget(widget)
         column.addLayout(row)
 
-    def show_progress(self, lesson: Lesson, done: int) -> None:
-        count = len(lesson.steps)
+    def show_progress(self, lesson: Lesson, progress: Progress) -> None:
+        count, done = len(lesson.steps), progress.of(lesson)
         self.progress.setValue(done)
-        if done == 0:
+        if not progress.has_begun(lesson):
             words, verb = self.tr("{n} steps, about {m} minutes"), self.tr("Start")
         elif done < count:
             words, verb = self.tr("{done} of {n} steps done"), self.tr("Go on")
@@ -111,5 +111,5 @@ class Chooser(QWidget):
         )
         self.note.setVisible(not has_model)
         for card, lesson in zip(self.cards, self._lessons, strict=True):
-            card.show_progress(lesson, progress.of(lesson))
+            card.show_progress(lesson, progress)
             card.button.setEnabled(has_model)

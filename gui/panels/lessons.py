@@ -48,7 +48,7 @@ class LessonsPanel(QWidget):
         super().__init__(parent)
         self._session = session
         self._settings: Settings | None = None
-        self._progress = Progress({})
+        self._progress = Progress()
         self.run: LessonRun | None = None
         self._runs = 0
         self._pointed = ""
@@ -127,8 +127,7 @@ class LessonsPanel(QWidget):
     def start(self, index: int) -> None:
         """Begin a lesson, or go on with it where one left."""
         lesson = learning.lessons()[index]
-        done = self._progress.of(lesson)
-        first = 0 if self._progress.is_finished(lesson) else done
+        first = self._progress.next_step(lesson)
         if self._session.state.text:
             self._session.noticed.emit(
                 Notice(self.tr("The lesson has its own text; undo (Ctrl+Z) brings yours back."))
@@ -165,7 +164,7 @@ class LessonsPanel(QWidget):
         run = self.run
         if run is None:
             return
-        self._progress = self._progress.with_done(run.lesson, run.index + 1)
+        self._progress = self._progress.with_step(run.lesson, run.index, is_done=run.is_done)
         if self._settings is not None:
             self._settings.set(learning.PROGRESS, self._progress.dumps())
         if run.is_last:

@@ -173,15 +173,51 @@ def test_the_setup_of_a_step_is_the_last_one_before_it() -> None:
 
 def test_progress_only_grows_and_survives_storing() -> None:
     one = lesson()
-    progress = Progress({}).with_done(one, 3).with_done(one, 1)
-    assert progress.of(one) == 3
+    progress = Progress()
+    for index in (0, 1, 2, 0):
+        progress = progress.with_step(one, index, is_done=True)
     again = Progress.loads(progress.dumps())
-    assert again.of(one) == 3
-    assert not again.is_finished(one)
-    assert again.with_done(one, 6).is_finished(one)
+    assert again == progress
+    assert (again.of(one), again.next_step(one)) == (3, 3)
+    for index in (3, 4, 5):
+        assert not again.is_finished(one)
+        again = again.with_step(one, index, is_done=True)
+    assert again.is_finished(one)
+    assert again.next_step(one) == 0
 
 
-@pytest.mark.parametrize("text", ["", "nonsense", "[1]", '{"one": "two"}', '{"one": -1}'])
+def test_a_skipped_step_is_behind_but_not_done() -> None:
+    one = lesson()
+    progress = Progress()
+    for index in range(6):
+        progress = progress.with_step(one, index, is_done=index != 2)
+        assert progress.next_step(one) == (index + 1 if index < 5 else 2)
+    assert progress.of(one) == 5
+    assert not progress.is_finished(one)
+    assert progress.with_step(one, 2, is_done=True).is_finished(one)
+    skipped = Progress().with_step(one, 0, is_done=False)
+    assert skipped.of(one) == 0
+    assert skipped.has_begun(one) and not Progress().has_begun(one)
+
+
+def test_progress_of_an_older_version_is_read() -> None:
+    one = lesson()
+    progress = Progress.loads('{"one": 4}')
+    assert (progress.of(one), progress.next_step(one)) == (4, 4)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "nonsense",
+        "[1]",
+        '{"one": "two"}',
+        '{"one": -1}',
+        '{"one": {}}',
+        '{"one": {"behind": 2, "done": ["x"]}}',
+    ],
+)
 def test_progress_that_cannot_be_read_is_none(text: str) -> None:
     assert Progress.loads(text).of(lesson()) == 0
 

@@ -241,6 +241,18 @@ def test_one_can_leave_and_come_back(
     assert later.session.state.text == "The sky is"
 
 
+def test_a_skipped_step_does_not_count_as_done(fake_player: Player) -> None:
+    player = fake_player
+    player.start(0)
+    player.do_step(TASKS["distribution"][0])
+    player.click(player.panel.skip)
+    player.click(player.panel.leave)
+    card = player.panel.chooser.cards[0]
+    assert card.state.text() == "1 of 9 steps done"
+    player.click(card.button)
+    assert player.panel.run is not None and player.panel.run.index == 2
+
+
 def test_the_outline_shows_the_control_that_is_meant(fake_player: Player) -> None:
     player = fake_player
     player.window.settings.set(MOTION, False)
