@@ -37,8 +37,9 @@ It is no assistant and knows nothing else.
   Unicode text can be written, but everything outside the grammars surprises it), context 512, tied
   embeddings. Both files hold the same weights in float16.
 - **Limits**: English of a few thousand words. Where a rule stands in the prompt it follows it; it
-  cannot reason about it, and among several rules it often picks the wrong one. It cannot do arithmetic beyond single digits, or understand number words. Facts are
-  common knowledge, simplified, and may be out of date. Stories mix up who did what.
+  cannot reason about it, and among several rules it mostly picks a wrong one. It cannot do
+  arithmetic beyond single digits, or understand number words. Facts are common knowledge,
+  simplified, and may be out of date. Stories mix up who did what.
 - **Licence**: Apache-2.0, as all of Logitscope.
 
 ## Held-out evaluation
