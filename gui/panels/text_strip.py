@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
 from logitscope.display import name_of
 from logitscope.gui import theme
 from logitscope.gui.session import Session
 from logitscope.gui.widgets import numbers
-from logitscope.gui.widgets.plain import plain
+from logitscope.gui.widgets.eliding_label import ElidingLabel
 
 
 class TextStrip(QWidget):
@@ -24,7 +24,7 @@ class TextStrip(QWidget):
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(0, 0, 0, 0)
         self._row.setSpacing(theme.GRID // 2)
-        self.counter = plain(QLabel(self))
+        self.counter = ElidingLabel(self)
         self.counter.setProperty("muted", True)
         self._row.addWidget(self.counter, 1)
         self.chat = self._switch(

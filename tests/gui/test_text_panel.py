@@ -25,6 +25,7 @@ from logitscope.gui.notices import Notice
 from logitscope.gui.panels.text import TextPanel
 from logitscope.gui.session import Session
 from logitscope.gui.widgets.prompt_edit import LEAST_LINES, MOST_LINES
+from logitscope.gui.widgets.shrinking_area import ShrinkingArea
 from logitscope.gui.widgets.token_painter import CellStyle, Mark
 from logitscope.sampling import SamplerSettings
 from logitscope.steps import Origin
@@ -726,3 +727,23 @@ def test_the_panels_own_stop_ends_the_reading_of_a_prompt(
     qtbot.waitUntil(lambda: bool(notices), timeout=WAIT_MS)
     assert notices[0].sentence.startswith("Reading the prompt was stopped")
     qtbot.waitUntil(lambda: not stop.isEnabled(), timeout=WAIT_MS)
+
+
+@pytest.mark.parametrize("width", [360, 700])
+def test_a_narrow_panel_shows_everything_without_a_scroll_bar(
+    qtbot: QtBot, styled_app: QApplication, sky: TextPanel, width: int
+) -> None:
+    assert styled_app.styleSheet()
+    area = ShrinkingArea(sky)
+    qtbot.addWidget(area)
+    area.resize(width, 500)
+    area.show()
+    qtbot.waitExposed(area)
+    qtbot.waitUntil(lambda: sky.width() == width)
+    assert area.horizontalScrollBar().maximum() == 0
+    bar = sky.transport
+    shown = (bar.rewind, bar.step, bar.run, bar.length, bar.stop, bar.stop_text, bar.clear)
+    is_low = width == 360
+    qtbot.waitUntil(lambda: (bar.stop_text.y() > bar.run.geometry().bottom()) is is_low)
+    assert all(bar.rect().contains(one.geometry()) for one in shown)
+    area.takeWidget()
