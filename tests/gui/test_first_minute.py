@@ -216,6 +216,7 @@ def test_the_text_before_an_example_can_be_had_back(
     offer.actions[0].call()
     assert loaded.session.state.text == "my own"
 
+
 def test_an_example_leaves_no_view_to_the_next(loaded: MainWindow) -> None:
     by_id = {example.id: example for example in learning.examples()}
     loaded.beginning.open_example(by_id["pieces"])
