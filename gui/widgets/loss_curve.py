@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import threading
 from collections.abc import Callable
 
 import numpy as np
@@ -25,6 +23,7 @@ LEAST_SPAN = 8
 """Positions: the axis is never narrower."""
 ROOMS = 16
 """A growing text gets another axis, which costs as much as the curve, 8 to 16 times a doubling."""
+FETCH_MS = 100
 MEAN_WIDTH = 32
 """Tokens of the rolling mean: a sentence or two."""
 MOST_PARAGRAPHS = 200
@@ -35,7 +34,8 @@ class LossCurve(QWidget):
     """Draws what it is given. A drag selects positions, a drag with Shift a range.
 
     The plot is made when there is something to draw: its library takes a quarter of a second, and
-    is fetched behind the first painting of the window.
+    is fetched behind the first painting of the window. In the window's thread: Qt's types come into
+    being when they are first used, and must not do so in two threads at once.
     """
 
     scrubbed = Signal(int)
@@ -109,7 +109,7 @@ class LossCurve(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if not self._has_plot:
-            QTimer.singleShot(0, self, fetch_library)
+            QTimer.singleShot(FETCH_MS, self, theme.pyqtgraph)
 
     @property
     def has_plot(self) -> bool:
@@ -339,8 +339,3 @@ def room_for(count: int) -> int:
     """Positions on the axis of a text of ``count`` tokens: at most a sixteenth more."""
     step = 1 << max(0, (count // ROOMS).bit_length() - 1)
     return max(LEAST_SPAN, -(-count // step) * step)
-
-
-def fetch_library() -> None:
-    """Import it in a thread of its own: the window goes on, and finds it there when it needs it."""
-    threading.Thread(target=importlib.import_module, args=("pyqtgraph",), name="plots").start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,6 +40,15 @@ def store_path(tmp_path: Path) -> Path:
 def own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test writes recovery copies where the person's are."""
     monkeypatch.setattr("platformdirs.user_data_path", lambda *_args, **_named: tmp_path / "data")
+
+
+@pytest.fixture(autouse=True)
+def garbage_dies_between_tests() -> Iterator[None]:
+    """As in the program: Qt objects must not die in the thread that reads replies."""
+    gc.disable()
+    yield
+    gc.collect(1)
+    gc.enable()
 
 
 @pytest.fixture
