@@ -30,9 +30,10 @@ It is no assistant and knows nothing else.
 - **Trained** from scratch by `packaging/demo_model/train.py` on text from grammars and fact tables
   written for it (same folder): countries and their capitals and languages, animals, sayings,
   sequences, return policies, properties of people, small stories. No other text was used.
-- **Stages**: one thread of a processor without bfloat16, batches of 2,048 to 4,096 tokens, 75 minutes
-  from the start; 25 from the middle of the schedule on (`--begin 0.45`), with more rules in a policy;
-  13 at its end (`--begin 0.82`), with the plain form of every capital. About 11 million tokens.
+- **Stages**: one thread of a processor without bfloat16, batches of 2,048 to 4,096 tokens, 75
+  minutes from the start; 25 from the middle of the schedule on (`--begin 0.45`), with more rules in
+  a policy; 13 at its end (`--begin 0.82`), with the plain form of every capital. About 11 million
+  tokens.
 - **Shape**: 5 layers, width 192, 6 heads of 32, SwiGLU 512, vocabulary 3,072 (byte-level BPE: any
   Unicode text can be written, but everything outside the grammars surprises it), context 512, tied
   embeddings. Both files hold the same weights in float16.
@@ -44,9 +45,9 @@ It is no assistant and knows nothing else.
 
 ## Held-out evaluation
 
-Left out of the training text are pairs of country and sentence form (but for the plain form), pairs of
-code and number, the code C-40 everywhere, and the words put before a sentence. Shares are of prompts
-whose whole answer is the greedy continuation.
+Left out of the training text are pairs of country and sentence form (but for the plain form), pairs
+of code and number, the code C-40 everywhere, and the words put before a sentence. Shares are of
+prompts whose whole answer is the greedy continuation.
 
 | | llama.cpp, F16 | transformers, float32 |
 |-|-|-|
