@@ -21,16 +21,14 @@ from logitscope.backends.base import (
     BackendError,
     Capabilities,
     ChatMessage,
-    ContextOverflow,
     LoadOptions,
     ModelFileError,
     ModelInfo,
     PassStats,
-    VariantRows,
     Watch,
 )
 from logitscope.backends.byte_tokenizer import ByteTokenizer
-from logitscope.backends.plain_variants import Range, score_each, score_each_cut
+from logitscope.backends.plain_backend import PlainBackend
 from logitscope.bigram_file import BigramFile, BigramFileError
 from logitscope.vocabulary import TokenKind, Vocabulary
 
@@ -82,7 +80,7 @@ def vocabulary_of(symbols: Sequence[bytes]) -> Vocabulary:
     )
 
 
-class BigramBackend:
+class BigramBackend(PlainBackend):
     """Reads a row of the table; there is nothing to cache."""
 
     def __init__(self, path: Path, model: BigramFile, digest: str, options: LoadOptions) -> None:
@@ -146,34 +144,6 @@ class BigramBackend:
         self._last_pass = PassStats(0, 1, time.perf_counter() - started)
         return row
 
-    def score(
-        self, ids: Sequence[int], start: int, stop: int, watch: Watch = UNWATCHED
-    ) -> Iterator[NDArray[np.float32]]:
-        """See ``base.Backend``."""
-        if not 1 <= start <= stop <= len(ids) + 1:
-            raise ValueError(f"cannot score {start} to {stop} of {len(ids)} ids")
-        self._check_ids(ids, max(1, stop - 1))
-        return self._score(ids, start, stop, watch)
-
-    def score_variants(
-        self,
-        contexts: Sequence[Sequence[int]],
-        continuation: Sequence[int],
-        watch: Watch = UNWATCHED,
-    ) -> Iterator[VariantRows]:
-        """See ``base.Backend``."""
-        return score_each(self, contexts, continuation, watch)
-
-    def score_cuts(
-        self,
-        context: Sequence[int],
-        cuts: Sequence[Sequence[Range]],
-        continuation: Sequence[int],
-        watch: Watch = UNWATCHED,
-    ) -> Iterator[VariantRows]:
-        """See ``base.Backend``."""
-        return score_each_cut(self, context, cuts, continuation, watch)
-
     def close(self) -> None:
         """See ``base.Backend``."""
         self._logits = None
@@ -200,14 +170,3 @@ class BigramBackend:
         known = symbols >= 0
         rows[known, _FIRST:] = self._logits[symbols[known]]
         return rows
-
-    def _check_ids(self, ids: Sequence[int], needed: int) -> None:
-        if not ids:
-            raise ValueError("no ids")
-        if needed > self._context:
-            raise ContextOverflow(
-                f"The text has {needed} tokens and the context holds {self._context}; "
-                "shorten the text or load with a larger context."
-            )
-        if not (min(ids) >= 0 and max(ids) < len(self._vocabulary)):
-            raise ValueError(f"an id is outside the vocabulary of {len(self._vocabulary)} tokens")

@@ -26,18 +26,16 @@ from numpy.typing import NDArray
 from logitscope.backends.base import (
     UNWATCHED,
     ChatMessage,
-    ContextOverflow,
     LoadOptions,
     ModelInfo,
     PassStats,
-    VariantRows,
     Watch,
 )
 from logitscope.backends.byte_tokenizer import ByteTokenizer
 from logitscope.backends.fake_accidents import Accidents, render_template
 from logitscope.backends.fake_settings import FakeSettings
 from logitscope.backends.fake_vocabulary import MARKS, build_vocabulary
-from logitscope.backends.plain_variants import Range, score_each, score_each_cut
+from logitscope.backends.plain_backend import PlainBackend
 from logitscope.vocabulary import TokenKind, Vocabulary
 
 _PREFILL_CHUNK = 32
@@ -61,7 +59,7 @@ def load(path: Path, options: LoadOptions, watch: Watch = UNWATCHED) -> FakeBack
     return FakeBackend(settings, options, accidents)
 
 
-class FakeBackend:
+class FakeBackend(PlainBackend):
     """Rows are a pure function of the ids; only the accounting has a state."""
 
     def __init__(self, settings: FakeSettings, options: LoadOptions, accidents: Accidents) -> None:
@@ -125,34 +123,6 @@ class FakeBackend:
         self._last_pass = PassStats(cached, len(ids) - cached, time.perf_counter() - started)
         return row
 
-    def score(
-        self, ids: Sequence[int], start: int, stop: int, watch: Watch = UNWATCHED
-    ) -> Iterator[NDArray[np.float32]]:
-        """See `Backend`."""
-        if not 1 <= start <= stop <= len(ids) + 1:
-            raise ValueError(f"cannot score {start} to {stop} of {len(ids)} ids")
-        self._check_ids(ids, max(1, stop - 1))
-        return self._score(ids, start, stop, watch)
-
-    def score_variants(
-        self,
-        contexts: Sequence[Sequence[int]],
-        continuation: Sequence[int],
-        watch: Watch = UNWATCHED,
-    ) -> Iterator[VariantRows]:
-        """See ``base.Backend``."""
-        return score_each(self, contexts, continuation, watch)
-
-    def score_cuts(
-        self,
-        context: Sequence[int],
-        cuts: Sequence[Sequence[Range]],
-        continuation: Sequence[int],
-        watch: Watch = UNWATCHED,
-    ) -> Iterator[VariantRows]:
-        """See ``base.Backend``."""
-        return score_each_cut(self, context, cuts, continuation, watch)
-
     def close(self) -> None:
         self._cached = []
 
@@ -187,17 +157,6 @@ class FakeBackend:
                 time.sleep(len(chunk) * self._settings.prefill_ms_per_token / 1000)
             self._cached.extend(chunk)
             watch.report(len(self._cached) - begin, len(ids) - begin)
-
-    def _check_ids(self, ids: Sequence[int], needed: int) -> None:
-        if not ids:
-            raise ValueError("no ids")
-        if needed > self._context:
-            raise ContextOverflow(
-                f"The text has {needed} tokens and the context holds {self._context}; "
-                "shorten the text or load with a larger context."
-            )
-        if not all(0 <= token_id < len(self._vocabulary) for token_id in ids):
-            raise ValueError(f"an id is outside the vocabulary of {len(self._vocabulary)} tokens")
 
     def _row(self, digest: int, last: int, length: int) -> NDArray[np.float32]:
         """Unigram prior, followers of the last id, and noise that depends on every id."""

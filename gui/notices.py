@@ -16,6 +16,16 @@ class Notice:
     """The model is gone or was not waited for: loading it once more can help."""
 
 
+PUT_ASIDE = Notice(
+    "The continuations were another model's tokens and were put aside: "
+    "load that model and undo to have them again."
+)
+CONTEXT_FULL = Notice("The context is full: shorten the prompt or load with a longer context.")
+LOADING_STOPPED = Notice("Loading was stopped; your text is as it was.", can_load_again=True)
+READING_STOPPED = Notice("Reading the prompt was stopped: change it or step to go on.")
+NOTHING_TO_CONTINUE = Notice("Nothing to continue: type a prompt first.")
+
+
 @dataclass(frozen=True, slots=True)
 class PassCost:
     """What the last evaluation cost."""

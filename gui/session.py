@@ -24,6 +24,7 @@ from logitscope.backends.messages import (
 )
 from logitscope.blocks import with_text
 from logitscope.document import Block, State
+from logitscope.gui import notices
 from logitscope.gui.engine import Engine
 from logitscope.gui.history import Change, History, Kind
 from logitscope.gui.insertion import Insertion
@@ -150,7 +151,7 @@ class Session(SessionView):
             self._viewer.when_ready(lambda: self.run(max_tokens, stop_texts))
             return
         if not self.ids:
-            self.noticed.emit(Notice("Nothing to continue: type a prompt first."))
+            self.noticed.emit(notices.NOTHING_TO_CONTINUE)
             return
         self.select(None)
         before = self.state
@@ -344,12 +345,7 @@ class Session(SessionView):
             self._viewer.selected = None
         if self.document.adopt_model(reply.info.header_hash):
             self._push("Other model", before)
-            self.noticed.emit(
-                Notice(
-                    "The continuations were another model's tokens and were put aside: "
-                    "load that model and undo to have them again."
-                )
-            )
+            self.noticed.emit(notices.PUT_ASIDE)
         self.model = reply.info
         self.vocabulary = reply.vocabulary
         self._last_vocabulary = (reply.info.header_hash, reply.vocabulary)
@@ -368,16 +364,13 @@ class Session(SessionView):
     def _run_finished(self, reply: Finished) -> None:
         self._runner.take_end(reply)
         if reply.ending is Ending.CONTEXT_FULL:
-            self.noticed.emit(
-                Notice("The context is full: shorten the prompt or load with a longer context.")
-            )
+            self.noticed.emit(notices.CONTEXT_FULL)
 
     def _request_cancelled(self, reply: Finished) -> None:
         if self._end_loading(reply.number):
-            words = "Loading was stopped; your text is as it was."
-            self.noticed.emit(Notice(words, can_load_again=True))
+            self.noticed.emit(notices.LOADING_STOPPED)
         if self._viewer.take_failure(reply.number):
-            self.noticed.emit(Notice("Reading the prompt was stopped: change it or step to go on."))
+            self.noticed.emit(notices.READING_STOPPED)
 
     def _end_loading(self, number: int) -> bool:
         if number != self._load_number or self.loading_path is None:

@@ -53,6 +53,9 @@ class ElidingLabel(QLabel):
         if event.type() is QEvent.Type.FontChange:
             self._fit()
 
+    def shortened(self, room: int) -> str:
+        """The text for so many pixels."""
+        return self.fontMetrics().elidedText(self._text, self._mode, room)
+
     def _fit(self) -> None:
-        room = self.contentsRect().width()
-        super().setText(self.fontMetrics().elidedText(self._text, self._mode, room))
+        super().setText(self.shortened(self.contentsRect().width()))

@@ -384,18 +384,15 @@ THINGS = tuple(
     ).split()
 )
 FOODS = tuple(
-    (
-        "cake bread soup cheese apples cookies pizza rice pears honey nuts berries milk pancakes"
-    ).split()
+    """cake bread soup cheese apples cookies pizza rice pears honey nuts berries
+    milk pancakes""".split()
 )
 ANIMAL_NAMES = tuple(
-    (
-        "fox duck bear rabbit cat dog mouse owl frog horse lion sheep pig hen bee goat wolf deer"
-    ).split()
+    """fox duck bear rabbit cat dog mouse owl frog horse lion sheep pig hen bee goat
+    wolf deer""".split()
 )
 PLACES = tuple(
-    (
-        "garden forest river market school kitchen park beach barn bridge hill lake library tower"
-    ).split()
+    """garden forest river market school kitchen park beach barn bridge hill lake
+    library tower""".split()
 )
-FEELINGS = tuple(("happy sad tired hungry proud afraid angry excited calm lonely").split())
+FEELINGS = tuple("happy sad tired hungry proud afraid angry excited calm lonely".split())
