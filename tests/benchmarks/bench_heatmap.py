@@ -21,6 +21,7 @@ from verdict import Verdict, spread
 from watchdog import Watchdog
 
 from logitscope.backends.messages import Scored, Tokenized
+from logitscope.gui.garbage import Collector
 from logitscope.gui.panels.loss import LossPanel
 from logitscope.gui.widgets.heat_pages import PAGE
 from logitscope.heap import keep_freed_blocks
@@ -60,7 +61,10 @@ def shown(qtbot: QtBot) -> Iterator[tuple[Stage, LossPanel]]:
     panel.resize(1000, 400)
     panel.show()
     qtbot.waitExposed(panel)
+    # As in the program: a collection of everything is no part of a frame.
+    collector = Collector()
     yield stage, panel
+    collector.close()
     panel.opener.close()
 
 
