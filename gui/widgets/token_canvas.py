@@ -17,8 +17,8 @@ from logitscope.vocabulary import Vocabulary
 
 MARGIN = theme.GRID
 SLICE_TOKENS, SLICE_SECONDS = 16, 0.004
-"""Long texts are laid out in slices, so that the window stays alive. A token whose look is new takes
-0.1 ms."""
+"""Long texts are laid out in slices, so that the window stays alive; a token whose look is new
+takes 0.1 ms."""
 FROZEN_SECONDS = 0.25
 """So long the old picture stays while a text is laid out anew: less flicker than growing lines."""
 REPAINT_SECONDS = 0.1
