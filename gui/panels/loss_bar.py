@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from logitscope.gui import icons, theme
 from logitscope.gui.panels.loss_words import TIPS, measure_name
 from logitscope.gui.widgets import numbers
+from logitscope.gui.widgets.flow_row import FlowRow
 from logitscope.gui.widgets.plain import plain
 from logitscope.gui.widgets.slider_field import make_plain
 from logitscope.gui.words import translated
@@ -25,12 +26,10 @@ from logitscope.heat import Measure
 SCREEN, OPENED, OPEN, PASTE = "screen", "opened", "open", "paste"
 NAME_LIMIT = 24
 PROGRESS_WIDTH = 96
-LEAST_BOX = 72
-"""Pixels: the beginning of what is chosen, and the arrow."""
 
 
-class LossBar(QWidget):
-    """One row of controls; it knows no session."""
+class LossBar(FlowRow):
+    """A row of controls, two where there is no room; it knows no session."""
 
     source_chosen = Signal(bool)
     """True: the opened text; False: the one on screen."""
@@ -43,9 +42,6 @@ class LossBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(theme.GRID // 2)
         self.source = QComboBox(self)
         self.source.setAccessibleName(self.tr("Text that is scored"))
         self.source.setToolTip(self.tr("Which text is scored: the one on screen, or another"))
@@ -58,10 +54,8 @@ class LossBar(QWidget):
             self.measure.setItemData(place, tip, Qt.ItemDataRole.ToolTipRole)
         self.measure.currentIndexChanged.connect(self.look_changed)
         for box in (self.source, self.measure):
-            box.setMinimumWidth(LEAST_BOX)
-            self._row.addWidget(box)
+            self.add(box)
         self._add_switches()
-        self._row.addStretch(1)
         self._add_progress()
         self.set_opened("")
 
@@ -88,7 +82,7 @@ class LossBar(QWidget):
         self.progress.setFixedHeight(theme.GRID)
         self.progress.setAccessibleName(self.tr("Tokens scored"))
         self.stop = self._button("stop", "", self.toggled_scoring.emit)
-        self._row.insertWidget(self._row.count() - 1, self.progress)
+        self.add(self.progress)
         self.show_progress(0, 0, is_scoring=False)
 
     def _switch(self, title: str, tip: str) -> QToolButton:
@@ -100,7 +94,7 @@ class LossBar(QWidget):
         button.setProperty("small", True)
         button.setMinimumSize(4 * theme.GRID, 3 * theme.GRID)
         button.toggled.connect(self.look_changed)
-        self._row.addWidget(button)
+        self.add(button)
         return button
 
     def _button(self, icon: str, tip: str, call: object) -> QToolButton:
@@ -112,7 +106,7 @@ class LossBar(QWidget):
         button.setToolTip(tip)
         button.setAccessibleName(tip)
         button.clicked.connect(call)
-        self._row.addWidget(button)
+        self.add(button)
         return button
 
     # -- sources ----------------------------------------------------------------------------

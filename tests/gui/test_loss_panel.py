@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import threading
@@ -579,3 +580,16 @@ def test_expected_tokens_have_the_page_colour(
         assert style.background.name() == theme.palette().page.name()
     finally:
         theme.set_mode(theme.Mode.LIGHT)
+
+
+def test_a_narrow_panel_puts_its_controls_into_two_lines(panel: LossPanel) -> None:
+    bar = panel.bar
+    height = bar.height()
+    bar.resize(240, height)
+    controls = [bar.source, bar.measure, bar.fit, bar.underlines, bar.number_row, bar.next]
+    assert all(bar.rect().contains(control.geometry()) for control in controls)
+    assert bar.height() > height and bar.next.y() > bar.source.y()
+    assert not any(
+        one.geometry().intersects(other.geometry())
+        for one, other in itertools.combinations(controls, 2)
+    )

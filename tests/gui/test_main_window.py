@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import psutil
@@ -216,17 +217,31 @@ def color_at(window: MainWindow, widget: QWidget, inside: QPoint) -> QColor:
 
 
 def still(qtbot: QtBot, window: MainWindow) -> QImage:
-    """The window once its layouts have settled and its requests are answered."""
-    session, shots = window.session, [window.grab().toImage()]
+    """The window once its layouts have settled, its requests are answered and drawn.
+
+    Panels draw up to 33 ms after the session has changed; a look is taken every 10 ms.
+    """
+    session, shots = window.session, deque[QImage](maxlen=12)
 
     def is_still() -> bool:
         shots.append(window.grab().toImage())
-        return session.engine.activity.phase is None and shots[-1] == shots[-2]
+        is_over = session.engine.activity.phase is None and len(shots) == shots.maxlen
+        return is_over and all(shot == shots[0] for shot in shots)
 
-    qtbot.waitUntil(is_still)
+    qtbot.waitUntil(is_still, timeout=60_000)
     return shots[-1]
 
 
+@pytest.fixture
+def steady_cursor() -> Iterator[None]:
+    """A text cursor that does not blink."""
+    before = QApplication.cursorFlashTime()
+    QApplication.setCursorFlashTime(0)
+    yield
+    QApplication.setCursorFlashTime(before)
+
+
+@pytest.mark.usefixtures("steady_cursor")
 def test_dark_and_light_repaint_everything(qtbot: QtBot, loaded: MainWindow, read: Read) -> None:
     read(loaded, "The sky is")
     seen = {}

@@ -129,6 +129,8 @@ class Player:
             self.settled()
 
     def select(self, position: int, view: Any) -> None:
+        # A panel draws its tokens up to a frame after the session knows them.
+        self.until(lambda: tuple(view.ids) == self.session.ids and view.is_complete)
         view.scroll_to(position)
         point: QPoint = view.rect_of(position).center()
         self.qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=point)

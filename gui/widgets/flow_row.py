@@ -1,0 +1,75 @@
+"""Widgets in a row that goes on in the next line where there is no room."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QSize
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from logitscope.gui import theme
+
+GAP = theme.GRID // 2
+
+
+class FlowRow(QWidget):
+    """Places the widgets that are ``add``\\ ed, at the size they want.
+
+    Sets its own height: a layout that trades height for width would give every neighbour in the
+    column the height it likes best, and a small panel a scroll bar.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._widgets: list[QWidget] = []
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def add(self, widget: QWidget) -> None:
+        self._widgets.append(widget)
+
+    def _size(self, widget: QWidget) -> QSize:
+        wanted = widget.sizeHint().expandedTo(widget.minimumSize()).boundedTo(widget.maximumSize())
+        return wanted.boundedTo(QSize(self.width(), wanted.height()))
+
+    def _lines(self) -> list[list[QWidget]]:
+        lines: list[list[QWidget]] = []
+        x = 0
+        for widget in self._widgets:
+            if widget.isHidden():
+                continue
+            wanted = self._size(widget).width()
+            if not lines or x + wanted > self.width():
+                lines.append([])
+                x = 0
+            lines[-1].append(widget)
+            x += wanted + GAP
+        return lines
+
+    def _place(self) -> None:
+        y = 0
+        for line in self._lines():
+            sizes = [self._size(widget) for widget in line]
+            x, height = 0, max(size.height() for size in sizes)
+            for widget, size in zip(line, sizes, strict=True):
+                widget.setGeometry(x, y + (height - size.height()) // 2, *size.toTuple())
+                x += size.width() + GAP
+            y += height + GAP
+        self.setFixedHeight(max(0, y - GAP))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place()
+
+    def event(self, event: QEvent) -> bool:
+        # A widget in it came, went, or wants another size.
+        if event.type() is QEvent.Type.LayoutRequest:
+            self._place()
+        return super().event(event)
+
+    def sizeHint(self) -> QSize:
+        seen = [widget for widget in self._widgets if not widget.isHidden()]
+        width = sum(widget.sizeHint().width() + GAP for widget in seen) - GAP
+        return QSize(max(width, 0), self.height())
+
+    def minimumSizeHint(self) -> QSize:
+        widest = max((widget.minimumSizeHint().width() for widget in self._widgets), default=0)
+        return QSize(widest, 0)
