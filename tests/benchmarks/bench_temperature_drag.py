@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 from stub_engine import Stage
 
+from logitscope.gui.garbage import Collector
 from logitscope.gui.panels.distribution import DistributionPanel
 from logitscope.gui.panels.sampling import SamplingPanel
 from logitscope.heap import keep_freed_blocks
@@ -26,6 +27,8 @@ SIZE = 262_144
 MOVES = 200
 BUDGET_MS = 16.0
 MOUSE_SECONDS = 0.008
+TINY = 1e-9
+"""A move changes the first token's probability by more than this."""
 POSITIONS = range(100, 1000, 5)
 """0.01 of temperature each: a move that changes nothing is never painted."""
 CHAINS = {
@@ -68,7 +71,9 @@ def window(qtbot: QtBot) -> Iterator[tuple[Stage, DistributionPanel, SamplingPan
     logits = np.random.default_rng(0).normal(0.0, 2.5, SIZE).astype(np.float32)
     stage.load(SIZE)
     stage.show(logits)
+    collector = Collector(holder)
     yield stage, bars, controls, PaintClock(bars.bars.view.viewport())
+    collector.close()
 
 
 @pytest.mark.parametrize("pace", [0.0, MOUSE_SECONDS], ids=["one by one", "at 125 Hz"])
@@ -103,4 +108,7 @@ def shows(bars: DistributionPanel, stage: Stage) -> bool:
     """Whether the bars on show belong to the settings in force."""
     shaped = stage.session.shaped
     first = bars.bars.view.bars[0]
-    return shaped is not None and first.shaped == shaped.probability_of(first.token_id)
+    if shaped is None or first.shaped is None:
+        return False
+    # Not ``by_id``: of 262,144 entries, made for this look alone, it took 4 ms of each move.
+    return abs(first.shaped - float(shaped.head(1)[1][0])) < TINY
