@@ -27,14 +27,13 @@ from logitscope.backends.base import (
     VariantRows,
     Watch,
 )
-from logitscope.backends.chat_template import render
 from logitscope.backends.gguf_header import GgufHeader, read_header
 from logitscope.backends.llamacpp_branches import Branches
 from logitscope.backends.llamacpp_cache import KvCache
 from logitscope.backends.llamacpp_lib import library
 from logitscope.backends.llamacpp_load import Native, open_native
 from logitscope.backends.llamacpp_plan import Plan, make_plan
-from logitscope.backends.llamacpp_vocabulary import read_vocabulary, tokenize
+from logitscope.backends.llamacpp_vocabulary import tokenize
 from logitscope.backends.plain_variants import (
     Range,
     check_cuts,
@@ -69,7 +68,7 @@ class LlamaCppBackend:
     def __init__(self, header: GgufHeader, plan: Plan, native: Native) -> None:
         self._native: Native | None = native
         self._rows = plan.rows
-        self._vocabulary = read_vocabulary(native.vocab)
+        self._vocabulary = native.vocabulary
         template = library().llama_model_chat_template(native.model, None)
         self._template = template.decode(errors="replace") if template else None
         self._info = _describe(header, plan, native, self._template is not None)
@@ -102,6 +101,9 @@ class LlamaCppBackend:
         self._opened()
         if self._template is None:
             raise BackendError(f"{self._info.name} has no chat template: use a plain prompt.")
+        # Jinja takes 25 ms to import, which a plain prompt need not wait for.
+        from logitscope.backends.chat_template import render
+
         return render(
             self._template,
             messages,

@@ -1,7 +1,7 @@
 """llama.cpp as a library: import on first use, its log, and a stop that costs nothing.
 
-Only this module knows how the bindings are imported; ``library()`` returns the ``llama_cpp``
-module, whose functions are the C functions of ``llama.h`` by the same names.
+Only this module knows how the bindings are imported; ``library()`` returns the module
+whose functions are the C functions of ``llama.h`` by the same names.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ import os
 import sys
 from collections import deque
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 from logitscope.backends.base import MissingBackend
@@ -64,12 +67,12 @@ LOG = LogTail()
 
 @cache
 def library() -> Any:
-    """The ``llama_cpp`` module, initialised once a process, logging into ``LOG``.
+    """The functions of ``llama.h``, initialised once a process, logging into ``LOG``.
 
     Raises MissingBackend where it is not installed or its shared library cannot be loaded.
     """
     try:
-        import llama_cpp
+        llama_cpp = _functions()
     except ImportError as error:
         raise MissingBackend(
             "Opening GGUF files needs llama.cpp, which is not installed here:"
@@ -86,6 +89,25 @@ def library() -> Any:
     llama_cpp.llama_log_set(_keep_for_ever[0], ctypes.c_void_p(0))
     llama_cpp.llama_backend_init()
     return llama_cpp
+
+
+def _functions() -> ModuleType:
+    """The module of the C functions, without the package around it, whose classes nobody here uses:
+    with them come Jinja and more, which is 40 ms of a load.
+    """
+    if "llama_cpp" in sys.modules:
+        return import_module("llama_cpp.llama_cpp")
+    found = find_spec("llama_cpp")
+    if found is None or found.submodule_search_locations is None:
+        raise ImportError("No module named 'llama_cpp'")
+    package = ModuleType("llama_cpp")
+    package.__path__ = list(found.submodule_search_locations)
+    sys.modules["llama_cpp"] = package
+    try:
+        return import_module("llama_cpp.llama_cpp")
+    finally:
+        # Whoever imports the package shall get the whole one.
+        del sys.modules["llama_cpp"]
 
 
 # llama.cpp keeps the pointer until the process ends, so the callback must never be collected.

@@ -12,7 +12,6 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from logitscope.backends.attributing import attribute
 from logitscope.backends.base import (
     NO_PASS,
     Backend,
@@ -191,6 +190,9 @@ class Server:
         return between
 
     def _attribute(self, work: Attribute) -> None:
+        # What only this request needs is imported behind the first row: it takes 20 ms.
+        from logitscope.backends.attributing import attribute
+
         watch = self._watch(work.number, Phase.ORIGIN)
         between = self._between(Channel.ORIGIN, watch)
         between()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import os
 import signal
 import socket
@@ -44,8 +43,6 @@ def run(model: str | None, backend: str = "", options: LoadOptions | None = None
     Raises BackendError, one sentence, where no window can be opened on this machine.
     """
     require_display()
-    # Nothing made at the start is garbage: looking for it takes a tenth of the start.
-    gc.disable()
     application = make_application()
     settings = Settings()
     theme.install(application, theme.Mode(settings.get(THEME)), settings.get(ZOOM))

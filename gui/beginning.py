@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QMenu
 
-from logitscope.example_file import Example
 from logitscope.gui.first_minute import FirstMinute
 from logitscope.gui.panels.lesson_words import say
 from logitscope.gui.panels.text import TextPanel
@@ -16,6 +15,7 @@ from logitscope.gui.widgets.hint_bar import HintBar
 from logitscope.gui.widgets.plain import plain_tip
 
 if TYPE_CHECKING:
+    from logitscope.example_file import Example
     from logitscope.gui.main_window import MainWindow
 
 

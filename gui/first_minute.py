@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QWidget
@@ -12,7 +13,9 @@ from logitscope.gui.opening import Opener
 from logitscope.gui.session import Session
 from logitscope.gui.settings import Setting, Settings
 from logitscope.gui.widgets.hint_bar import HintBar
-from logitscope.lesson_parts import Setup
+
+if TYPE_CHECKING:
+    from logitscope.lesson_parts import Setup
 
 HINT = Setting("learn/hint", True, "", "", "")
 """Whether the hint of the first minute was not put away yet."""

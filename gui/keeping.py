@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
-import psutil
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from logitscope import session_file
@@ -158,6 +157,9 @@ def recovery_folder() -> Path:
 
 def lost_sessions(folder: Path) -> Iterator[Path]:
     """Recovery copies of processes that are gone, newest first; damaged ones are left out."""
+    # Behind the first painting: it takes 12 ms to import.
+    import psutil
+
     with suppress(OSError):
         files = sorted(folder.glob(f"*{SUFFIX}"), key=lambda f: f.stat().st_mtime, reverse=True)
         for file in files:

@@ -33,6 +33,7 @@ from logitscope.vocabulary import Vocabulary
 FRAME_MS = 33
 """Chunks of a fast model arrive more often than a heatmap needs to be drawn."""
 SUMMARY_MS = 500
+UNITS_MS = 50
 LONG_TEXT = 50_000
 """From so many tokens on the averages, which read all of them, are written twice a second."""
 
@@ -305,7 +306,8 @@ class LossPanel(QWidget):
         table, drawn = self.table, self._drawn
         yield lambda: drawn.heat.update(table, dirty.start, dirty.stop)
         yield self._show_tokens
-        yield lambda: drawn.units
+        if len(table) > 1:
+            yield lambda: drawn.units
         yield lambda: drawn.update_paragraphs(table)
         yield lambda: drawn.update_loss(table, dirty)
         yield lambda: drawn.update_entropy(table, dirty)
@@ -347,6 +349,8 @@ class LossPanel(QWidget):
         self.heat_view.set_text(ids, vocabulary)
         self.curve.set_range(range(0))
         self._drawn.set_text(vocabulary)
+        # Between the first row and the first text, for which it is needed.
+        QTimer.singleShot(UNITS_MS, self, lambda: self._drawn.units)
 
     def _fitting_vocabulary(self) -> Vocabulary | None:
         """None while the ids are those of another model: the new one's are on their way."""
@@ -356,7 +360,8 @@ class LossPanel(QWidget):
         return vocabulary
 
     def _show_averages(self) -> None:
-        self.figures.show_averages(self.table, self.heat_view.chosen, self._drawn.units)
+        units = self._drawn.units if len(self.table) > 1 else None
+        self.figures.show_averages(self.table, self.heat_view.chosen, units)
 
     def _show_windows(self) -> None:
         scorer, model = self._scorer, self._session.model

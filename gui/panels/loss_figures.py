@@ -31,6 +31,9 @@ class Figures(QWidget):
 
     def show_averages(self, table: LossTable, chosen: range, units: TextUnits | None) -> None:
         """Of the chosen positions, or of all; without ``units`` there is nothing to show."""
+        if len(table) == 1:
+            self._say((), (self.tr("One token alone has no loss: nothing stands before it."),))
+            return
         part = chosen or range(len(table))
         if units is None or not part:
             self._say(())
@@ -39,8 +42,6 @@ class Figures(QWidget):
         counts = units.count(table.ids[part.start : part.stop][known])
         summary = table.summary(part.start, part.stop, *counts)
         parts = loss_words.summary_parts(summary, is_part=bool(chosen))
-        if not parts and len(table) == 1:
-            parts = (self.tr("One token alone has no loss: nothing stands before it."),)
         self._say((*parts, loss_words.summary_tip(summary)), parts)
 
     def _say(self, tip: tuple[str, ...], parts: tuple[str, ...] = ()) -> None:

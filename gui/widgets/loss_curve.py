@@ -33,8 +33,8 @@ MOST_PARAGRAPHS = 200
 class LossCurve(QWidget):
     """Draws what it is given. A drag selects positions, a drag with Shift a range.
 
-    The plot is made when there is something to draw: its library takes a quarter of a second, and
-    is fetched behind the first painting of the window. In the window's thread: Qt's types come into
+    The plot is made behind the first painting of the window, and shown when there is something to
+    draw: its library takes a quarter of a second. In the window's thread: Qt's types come into
     being when they are first used, and must not do so in two threads at once.
     """
 
@@ -70,13 +70,13 @@ class LossCurve(QWidget):
         if self._has_plot:
             return
         library = self._library = theme.pyqtgraph()
-        self.plot = library.PlotWidget()
+        self.plot = library.PlotWidget(enableMenu=False)
+        self.plot.setVisible(self._count > 0)
         self.plot.setMinimumHeight(LEAST_HEIGHT)
         self.plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         item = self.plot.getPlotItem()
         item.disableAutoRange()
         item.hideButtons()
-        item.setMenuEnabled(False)
         item.setContentsMargins(0, 4, 8, 0)
         self._box = item.getViewBox()
         self._box.setMouseEnabled(x=True, y=False)
@@ -109,11 +109,16 @@ class LossCurve(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if not self._has_plot:
-            QTimer.singleShot(FETCH_MS, self, theme.pyqtgraph)
+            QTimer.singleShot(FETCH_MS, self, self._fetch)
+
+    def _fetch(self) -> None:
+        theme.pyqtgraph()
+        # In a turn of its own: it takes 30 ms.
+        QTimer.singleShot(0, self, self._make_plot)
 
     @property
     def has_plot(self) -> bool:
-        """There was something to draw."""
+        """The plot is made; it is in sight once there is something to draw."""
         return self._has_plot
 
     # -- contents ---------------------------------------------------------------------------
@@ -126,8 +131,10 @@ class LossCurve(QWidget):
         self._loss, self._entropy, self._paragraphs = loss, entropy, paragraphs
         self._count = len(loss)
         if self._count and not self._has_plot:
-            # In a turn of its own: it takes 40 ms, and the first row is to be drawn everywhere.
+            # In a turn of its own: the first row is to be drawn everywhere.
             QTimer.singleShot(0, self, self._make_plot)
+        elif self._has_plot:
+            self.plot.setVisible(self._count > 0)
         if is_other:
             self.show_all()
         else:
