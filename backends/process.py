@@ -29,6 +29,7 @@ from logitscope.backends.outbox import Outbox
 from logitscope.backends.pipes import PipeEnd
 from logitscope.backends.registry import open_backend
 from logitscope.backends.rows import RowRing, slots_for
+from logitscope.heap import keep_freed_blocks
 
 _PR_SET_PDEATHSIG = 1
 
@@ -60,6 +61,8 @@ def main(start: Start) -> None:
     """Entry point of the child; returns when it should end."""
     # Nothing made while a model loads is garbage, and looking for it takes 20 ms.
     gc.disable()
+    # Every token and every scored row makes arrays of the vocabulary's size and frees them.
+    keep_freed_blocks()
     _redirect_output(start.log)
     _die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
