@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 from typing import cast
 
 import numpy as np
@@ -37,7 +38,11 @@ _SWAP_PASSES = 24
 
 
 def attribute(
-    work: Attribute, backend: Backend, watch: Watch, between: Callable[[], None]
+    work: Attribute,
+    backend: Backend,
+    watch: Watch,
+    between: Callable[[], None],
+    workers: Executor | None = None,
 ) -> Iterator[Reply]:
     """The replies to a request, but the closing one.
 
@@ -45,7 +50,7 @@ def attribute(
     BackendError where the case cannot be worked out, and what the backend raises.
     """
     quiet = Watch(watch.is_cancelled, flag_address=watch.flag_address)
-    inner = VariantModel(backend, quiet, between)
+    inner = VariantModel(backend, quiet, between, workers)
     model = _Counted(inner, watch.report, _passes(work))
     match work.task:
         case Task.LABELS:

@@ -196,7 +196,7 @@ class Server:
         watch = self._watch(work.number, Phase.ORIGIN)
         between = self._between(Channel.ORIGIN, watch)
         between()
-        for reply in attribute(work, self._backend, watch, between):
+        for reply in attribute(work, self._backend, watch, between, self._workers):
             self._outbox.send(reply)
             between()
         self._outbox.send(Finished(work.number, Ending.DONE))

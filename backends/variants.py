@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,8 @@ class VariantModel:
     """``logitscope.origin_types.OriginModel`` over any backend.
 
     ``between`` is called whenever a chunk of rows has become numbers: it may use the backend for
-    anything else, and what it raises ends the call. Cancelled comes from the watch.
+    anything else, and what it raises ends the call. Cancelled comes from the watch. ``workers``:
+    see ``token_numbers``.
     """
 
     def __init__(
@@ -28,7 +30,9 @@ class VariantModel:
         backend: Backend,
         watch: Watch = UNWATCHED,
         between: Callable[[], None] = lambda: None,
+        workers: Executor | None = None,
     ) -> None:
+        self._workers = workers
         self._backend = backend
         self._watch = watch
         self._between = between
@@ -82,7 +86,8 @@ class VariantModel:
         made = [_unknown(len(targets)) for _ in range(variants)]
         for chunk in chunks:
             place = slice(chunk.start, chunk.start + len(chunk.rows))
-            _put(made[chunk.variant], place, token_numbers(chunk.rows, targets[place]))
+            numbers = token_numbers(chunk.rows, targets[place], workers=self._workers)
+            _put(made[chunk.variant], place, numbers)
             self._between()
         return made
 

@@ -102,3 +102,13 @@ def test_a_cut_keeps_positions_but_for_a_gap_at_the_end() -> None:
 def test_filler_brings_a_branch_to_its_lane() -> None:
     (branch,) = exact_branches([[1, 2, 3]], [4])
     assert [filler(branch, cell, Limits(64, 64, 64, 8, 8)) for cell in (0, 1, 7, 8)] == [0, 7, 1, 0]
+
+
+def test_a_branch_with_little_in_common_does_not_lie_beside_the_others() -> None:
+    """Attention goes over all cells in use; behind a base, all branches share it."""
+    close, far = [1] * 40, [1, *[2] * 40]
+    laid_out = exact_branches([close, [*close, 3], far], [5])
+    limits = Limits(cells=4096, tokens=64, rows=8, branches=8)
+    assert [len(group) for group in groups(laid_out, limits, None)] == [2, 1]
+    cut = cut_branches(close, [[(5, 35)], [(1, 39)]], [5])
+    assert [len(group) for group in groups(cut, limits, len(close))] == [2]

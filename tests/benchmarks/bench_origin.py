@@ -1,7 +1,8 @@
 """What the origin analysis costs on Gemma: labels, sources, memory; seconds and tokens.
 
 Labels: a 50-word answer behind a prompt as it is, without its sources, and with two fillings in
-their place, against one pass over the whole prompt and the answer. Sources: eight of about 50
+their place, against one pass over the whole prompt and the answer; the fastest of three turns of
+each. Sources: eight of about 50
 tokens each, and an answer of 50 tokens, against re-running every ablation from scratch: read anew,
 the answer written token by token. What one pass over each ablated text would cost is told too.
 """
@@ -19,7 +20,7 @@ from verdict import Verdict
 from logitscope.backends.llamacpp_plan import physical_cores
 
 CONTEXT = 2048
-TURNS = 1
+TURNS = 3
 MOST_PASSES, LEAST_SPEEDUP, MOST_EXTRA_MB = 3.3, 5.0, 600.0
 TEXT = Path(__file__).parents[1] / "data" / "perplexity.txt"
 SOURCES, SOURCE_TOKENS, ANSWER_TOKENS = 8, 50, 50

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from logitscope.backends import llamacpp
 from logitscope.backends.base import LoadOptions
 from logitscope.backends.llamacpp_lib import library
 from logitscope.backends.variants import VariantModel
+from logitscope.heap import keep_freed_blocks
 from logitscope.surprisal import token_numbers
 
 Ids = list[int]
@@ -26,7 +28,10 @@ Ids = list[int]
 def main(path: str, context: str, threads: str) -> None:
     options = LoadOptions(context_length=int(context), threads=int(threads))
     backend = llamacpp.load(Path(path), options)
-    model = VariantModel(backend)
+    # As the model process has them; those who are compared share their rows likewise.
+    keep_freed_blocks()
+    workers = ThreadPoolExecutor(int(threads), "numbers")
+    model = VariantModel(backend, workers=workers)
     decoded = _count_tokens()
 
     def measured(work: Callable[[], object]) -> Answer:
@@ -45,7 +50,7 @@ def main(path: str, context: str, threads: str) -> None:
 
         def read(ids: Ids) -> None:
             for rows in backend.score([*ids, *tail], len(ids), len(ids) + len(tail)):
-                token_numbers(rows, np.array(tail[: len(rows)]))
+                token_numbers(rows, np.array(tail[: len(rows)]), workers=workers)
 
         parts = []
         for ids in contexts:
