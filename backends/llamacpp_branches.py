@@ -183,8 +183,11 @@ class BranchContext:
     def cut(self, base: Ids, branches: Sequence[Branch], watch: Watch) -> Iterator[VariantRows]:
         """Rows of branches that all take over from the same tokens."""
         # An approximation gains nothing from equal rounding, and short pieces would be mostly
-        # filler.
-        limits = replace(self._limits, vector=1)
+        # filler. Branches whose rows fill a batch stay in the cache no longer than that: attention
+        # goes over all cells in use.
+        rows = max(len(branch.ids) - branch.first for branch in branches)
+        together = max(1, min(self._limits.branches, self._limits.rows // rows))
+        limits = replace(self._limits, vector=1, branches=together)
         self._clear(keep_base=True)
         done = -common_prefix(self._base, base)
         total = done + len(base) + sum(len(b.ids) - b.shared for b in branches)

@@ -169,6 +169,6 @@ def test_a_long_text_is_cut_into_all_its_tokens(
 
 
 def test_the_library_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    lib = importlib.import_module("llama_cpp")
+    lib = importlib.import_module("llama_cpp.llama_cpp")
     monkeypatch.setattr(lib, "llama_log_set", lambda *_: pytest.fail("set a second time"))
     assert library() is lib

@@ -105,7 +105,7 @@ def test_a_likelier_word_with_the_sources_is_never_less_of_the_prompt(
 
 
 def test_flags() -> None:
-    lowered = colour_model(0.2, 0.4)
+    lowered = colour_model(0.2, 0.5)
     (word,) = labels(lowered, lowered.case([" secret"], " asked", " red")).words
     assert (word.label, word.flags, word.share) == (Label.WEIGHTS, {Flag.LOWERED}, 0.0)
     weak = colour_model(0.09, 0.01)
