@@ -118,8 +118,8 @@ class LossCurve(QWidget):
 
     @property
     def has_plot(self) -> bool:
-        """The plot is made; it is in sight once there is something to draw."""
-        return self._has_plot
+        """There was something to draw, and it is drawn."""
+        return self._has_plot and not self.plot.isHidden()
 
     # -- contents ---------------------------------------------------------------------------
 
