@@ -13,18 +13,18 @@ from logitscope.steps import StepRecord
 
 
 class Subject(QObject):
-    """Ids to score. ``changed``: they are other ones, or became known or unknown."""
+    """Ids to score: none here. ``changed``: they are other ones, or became known or unknown."""
 
     changed = Signal()
 
     @property
     def ids(self) -> Sequence[int]:
-        raise NotImplementedError
+        return ()
 
     @property
     def is_ready(self) -> bool:
         """The ids are those of the present text and model, and nothing is being generated."""
-        raise NotImplementedError
+        return False
 
     @property
     def first_step(self) -> int:

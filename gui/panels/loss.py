@@ -242,9 +242,7 @@ class LossPanel(QWidget):
         self._show_averages()
 
     def _clear_range(self) -> None:
-        self.heat_view.set_chosen(range(0))
-        self.curve.set_range(range(0))
-        self._show_averages()
+        self._choose(0, 0)
 
     def _show_selection(self) -> None:
         self.heat_view.set_selected_position(self.position)

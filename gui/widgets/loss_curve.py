@@ -70,7 +70,7 @@ class LossCurve(QWidget):
         if self._has_plot:
             return
         library = self._library = theme.pyqtgraph()
-        self.plot = library.PlotWidget(enableMenu=False)
+        self.plot = library.PlotWidget(self, enableMenu=False)
         self.plot.setVisible(self._count > 0)
         self.plot.setMinimumHeight(LEAST_HEIGHT)
         self.plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -424,17 +422,3 @@ def test_a_split_model_loads_as_one(
     single.close()
     with pytest.raises(ModelFileError, match=r"later part.*00001-of"):
         load(parts[1])
-
-
-@pytest.mark.llama
-def test_the_functions_come_without_the_package_around_them_which_stays_whole() -> None:
-    code = (
-        "import sys\n"
-        "from logitscope.backends.llamacpp_lib import library\n"
-        "functions = library()\n"
-        "assert 'jinja2' not in sys.modules and 'llama_cpp' not in sys.modules\n"
-        "import llama_cpp\n"
-        "assert llama_cpp.Llama and llama_cpp.llama_decode is functions.llama_decode\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -172,3 +174,16 @@ def test_the_library_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     lib = importlib.import_module("llama_cpp.llama_cpp")
     monkeypatch.setattr(lib, "llama_log_set", lambda *_: pytest.fail("set a second time"))
     assert library() is lib
+
+
+def test_the_functions_come_without_the_package_around_them_which_stays_whole() -> None:
+    code = (
+        "import sys\n"
+        "from logitscope.backends.llamacpp_lib import library\n"
+        "functions = library()\n"
+        "assert 'jinja2' not in sys.modules and 'llama_cpp' not in sys.modules\n"
+        "import llama_cpp\n"
+        "assert llama_cpp.Llama and llama_cpp.llama_decode is functions.llama_decode\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from logit_rows import rows
 
-from logitscope.ranking import order, rank_of, top
+from logitscope import chain
+from logitscope.ranking import order, rank_of, top, top_among
+from logitscope.sampling import SamplerSettings, shape_ranking
 
 
 def sorted_ids(row: np.ndarray) -> list[int]:
@@ -88,3 +90,22 @@ def test_arguments_out_of_range() -> None:
     for token_id in (-1, 3):
         with pytest.raises(IndexError, match="vocabulary of 3"):
             rank_of(row, token_id)
+
+
+def test_a_draw_far_behind_sorts_the_vocabulary_once_for_all_temperatures(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sorted_sizes: list[int] = []
+
+    def noted(row: np.ndarray, k: int) -> np.ndarray:
+        sorted_sizes.append(k)
+        return top_among(row, k)
+
+    monkeypatch.setattr(chain, "top_among", noted)
+    ranking = chain.Ranking(
+        (np.random.default_rng(5).standard_normal(262_144) * 0.5).astype(np.float32)
+    )
+    for temperature in (1.2, 1.3, 1.4):
+        shaped = shape_ranking(ranking, SamplerSettings(temperature), [])
+        assert shaped.place_of(0.99) > chain.HEADS[-1]
+    assert sorted_sizes.count(len(ranking.values)) == 1

@@ -13,11 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from logit_rows import rows
 
-from logitscope import chain as chain_module
 from logitscope.chain import Ranking
 from logitscope.distribution import Distribution
 from logitscope.randomness import uniform
-from logitscope.ranking import top_among
 from logitscope.sampling import (
     KEPT,
     LLAMACPP_ORDER,
@@ -284,22 +282,6 @@ class TestDraw:
             assert choice.token_id == full.ids[place]
             low = ends[place - 1] if place else 0.0
             assert (choice.draw.low, choice.draw.high) == (low, ends[place])
-
-    def test_a_draw_far_behind_sorts_the_vocabulary_once_for_all_temperatures(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        sorted_sizes: list[int] = []
-
-        def noted(row: np.ndarray, k: int) -> np.ndarray:
-            sorted_sizes.append(k)
-            return top_among(row, k)
-
-        monkeypatch.setattr(chain_module, "top_among", noted)
-        ranking = Ranking(long_row(0.5))
-        for temperature in (1.2, 1.3, 1.4):
-            shaped = shape_ranking(ranking, SamplerSettings(temperature), [])
-            assert shaped.place_of(0.99) > chain_module.HEADS[-1]
-        assert sorted_sizes.count(len(ranking.values)) == 1
 
     def test_draw_again_and_many_are_the_attempts(self) -> None:
         shaped = shape(long_row(size=500), PLAIN, [])

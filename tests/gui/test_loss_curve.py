@@ -1,0 +1,49 @@
+"""The curve makes its plot behind the window's first painting, and within itself."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from logitscope.envelope import BlockedSeries
+from logitscope.gui.widgets.loss_curve import LossCurve
+
+
+class OwnWindows(QObject):
+    """Notes each widget that is shown as a window of its own."""
+
+    def __init__(self, application: QApplication) -> None:
+        super().__init__()
+        self.seen: list[QWidget] = []
+        application.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        is_window = isinstance(watched, QWidget) and watched.isWindow()
+        if is_window and event.type() is QEvent.Type.Show:
+            self.seen.append(watched)
+        return False
+
+
+def series(count: int) -> BlockedSeries:
+    made = BlockedSeries()
+    made.update(np.linspace(0.0, 5.0, count), 0, count)
+    return made
+
+
+def test_the_plot_never_is_a_window_and_comes_with_something_to_draw(
+    qtbot: QtBot, qapp: QApplication
+) -> None:
+    windows = OwnWindows(qapp)
+    curve = LossCurve()
+    qtbot.addWidget(curve)
+    curve.show()
+    nothing = np.zeros(0, dtype=np.int64)
+    curve.set_series(series(9), None, nothing)
+    qtbot.waitUntil(lambda: curve.has_plot)
+    assert curve.plot.isVisible()
+    curve.set_series(series(0), None, nothing)
+    assert not curve.has_plot and not curve.plot.isVisible()
+    qapp.removeEventFilter(windows)
+    assert windows.seen == [curve]
