@@ -193,7 +193,8 @@ def _line_sums(matrix: Matrix, factor: Matrix | None = None) -> NDArray[np.float
             continue
         left = matrix[:, part].reshape(-1, 1, width)
         right = _ONES[:width] if factor is None else factor[:, part].reshape(-1, width, 1)
-        with np.errstate(invalid="ignore"):
+        # -inf times 0 is NaN and seen to; and some BLAS set flags without a cause (macOS).
+        with np.errstate(all="ignore"):
             products = np.matmul(left, right)
         sums += products.reshape(lines, -1).sum(axis=1, dtype=np.float64)
     return sums
