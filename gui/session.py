@@ -350,10 +350,10 @@ class Session(SessionView):
         self.vocabulary = reply.vocabulary
         self._last_vocabulary = (reply.info.header_hash, reply.vocabulary)
         self.loading_path = None
+        self._viewer.adopt(reply.vocabulary)
         self.model_changed.emit()
         for note in reply.info.notes:
             self.noticed.emit(Notice(note))
-        self._viewer.vocabulary = reply.vocabulary
         self._viewer.evaluate_text()
 
     def _evaluation_arrived(self, reply: Evaluated) -> None:

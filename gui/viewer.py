@@ -146,6 +146,11 @@ class Viewer(QObject):
         logits = self._engine.row(ref)
         return None if logits is None else self.shelf.put(ids, logits)
 
+    def adopt(self, vocabulary: Vocabulary) -> None:
+        """A model is there; until it has read the prompt the ids may be another one's."""
+        self.vocabulary = vocabulary
+        self.is_waiting_for_ids = True
+
     def forget(self) -> None:
         """The model is gone."""
         self.vocabulary = None

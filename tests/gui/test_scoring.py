@@ -127,6 +127,27 @@ def test_another_model_forgets_the_numbers(qtbot: QtBot, session: Session, score
     )
 
 
+def test_another_model_is_not_asked_about_the_ids_of_the_one_before(
+    qtbot: QtBot, session: Session, scorer: Scorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.set_prompt("abc def")
+    qtbot.waitUntil(lambda: complete(session, scorer))
+    session.run(4)
+    qtbot.waitUntil(lambda: complete(session, scorer))
+    asked: list[tuple[int, ...]] = []
+    score = session.engine.score
+
+    def noted(ids: tuple[int, ...], start: int, stop: int) -> int:
+        asked.append(ids)
+        return score(ids, start, stop)
+
+    monkeypatch.setattr(session.engine, "score", noted)
+    session.open_model("fake:vocab=300,seed=6,context=64")
+    qtbot.waitUntil(lambda: session.model is not None and complete(session, scorer))
+    assert set(asked) == {session.ids}
+    assert max(session.ids) < 300
+
+
 def test_a_long_text_is_scored_in_windows(qtbot: QtBot, session: Session) -> None:
     """Every token once, with at least half a window before it, and BOS in front of each window."""
     subject = OpenedText(session)
