@@ -193,8 +193,10 @@ class DrawSection(QWidget):
         self._show_bar(shaped, draw, step.token_id)
 
     def _in_words(self, draw: Draw, name: str) -> str:
+        # A large vocabulary has intervals of 1e-6 and less: four decimals would show them empty.
+        u, low, high = numbers.told_apart((draw.u, draw.low, draw.high), 4)
         return self.tr("u = {u} → “{token}” [{low}, {high})").format(
-            u=f"{draw.u:.4f}", token=name, low=f"{draw.low:.4f}", high=f"{draw.high:.4f}"
+            u=u, token=name, low=low, high=high
         )
 
     def _show_bar(self, shaped: Shaped, draw: Draw | None, token_id: int) -> None:
@@ -219,11 +221,12 @@ class DrawSection(QWidget):
     def _tooltip(self, interval: Interval | None) -> str:
         if interval is None:
             return self.tr("All other tokens that can be drawn, too narrow to show.")
+        low, high = numbers.told_apart((interval.low, interval.high), 6)
         return table(
             [
                 (self.tr("token"), interval.text),
-                (self.tr("from"), f"{interval.low:.6f}"),
-                (self.tr("to"), f"{interval.high:.6f}"),
+                (self.tr("from"), low),
+                (self.tr("to"), high),
                 (self.tr("probability"), numbers.probability(interval.high - interval.low)),
             ]
         )

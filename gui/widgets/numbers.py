@@ -6,10 +6,12 @@ Figures a person compares keep their number of digits, so that columns line up.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 SMALL = 1e-4
 """Below this a probability is written with an exponent: more zeros than that are not read."""
 UNKNOWN = "–"
+MOST_DECIMALS = 12
 
 
 def probability(value: float | None) -> str:
@@ -70,6 +72,20 @@ def duration(seconds: float) -> str:
     if seconds >= 0.9995:
         return f"{_three(seconds)} s"
     return f"{_three(1000 * seconds)} ms" if seconds > 0 else "0 ms"
+
+
+def told_apart(values: Sequence[float], decimals: int) -> tuple[str, ...]:
+    """All with so many decimals, or with as many more as it takes for different numbers to differ.
+
+    At most 12 decimals, which tells the tokens of any vocabulary apart; numbers closer than that
+    are written in full.
+    """
+    different = len(set(values))
+    for digits in range(decimals, MOST_DECIMALS + 1):
+        texts = tuple(f"{value:.{digits}f}" for value in values)
+        if len(set(texts)) == different:
+            return texts
+    return tuple(map(repr, values))
 
 
 def _three(value: float) -> str:

@@ -17,6 +17,7 @@ from stub_engine import Stage
 from logitscope.gui import theme
 from logitscope.gui.panels.distribution import DistributionPanel
 from logitscope.gui.panels.sampling import SamplingPanel
+from logitscope.gui.widgets.draw_bar import Interval
 from logitscope.sampling import LLAMACPP_ORDER, TRANSFORMERS_ORDER, SamplerSettings
 from logitscope.sampling import Stage as ChainStage
 from logitscope.steps import Draw, Origin, StepRecord
@@ -261,6 +262,31 @@ def test_the_next_draw_is_the_run_s_own(opened: Opened) -> None:
     assert panel.draw.bar.hit == place
     lows = [interval.low for interval in panel.draw.bar.intervals]
     np.testing.assert_allclose(lows, [0.0, 0.5, 0.75, 0.875], atol=1e-7)
+
+
+@pytest.mark.parametrize("count", [4, 50_000, 262_144])
+def test_no_interval_is_written_as_an_empty_one(opened: Opened, count: int) -> None:
+    _, panel = opened(np.zeros(count, dtype=np.float32), seed=7)
+    for attempt in range(5):
+        text = panel.draw.sentence.text()
+        found = re.search(r"u = ([\d.]+) → .* \[([\d.]+), ([\d.]+)\)$", text)
+        assert found is not None, text
+        u, low, high = map(float, found.groups())
+        assert low < high
+        # All tokens are as likely as each other: u lies in the interval that exact arithmetic says.
+        place = int(philox(7, 2, attempt) * count)
+        assert low <= u <= high
+        assert low == pytest.approx(place / count, abs=1e-4)
+        assert max(len(part) for part in found.groups()) <= 14
+        panel.draw.again.click()
+
+
+def test_the_tooltip_of_a_narrow_interval_tells_its_ends_apart(opened: Opened) -> None:
+    # 1 - 1e-7 in front: what is left for the second token is 1e-7 wide.
+    _, panel = opened(np.log(np.array([1 - 1e-7, 1e-7])).astype(np.float32))
+    bar = panel.draw.bar
+    narrow = Interval(1, "narrow", 0.9999999, 1.0)
+    assert re.findall(r"[01]\.\d{6,}", bar.tooltip_of(narrow))[:2] == ["0.9999999", "1.0000000"]
 
 
 def test_drawing_again_takes_the_next_number_and_leaves_the_text(opened: Opened) -> None:
