@@ -46,7 +46,7 @@ class BarsView(QAbstractScrollArea):
         self._scale = Scale.LINEAR
         self._current: int | None = None
         self._is_forced = False
-        self.empty_text = ""
+        self._empty_text = ""
         self.tooltip_of: Callable[[int], str] = lambda _id: ""
         """Gives the tooltip of an id, or of ``TAIL``."""
         self.spoken_row_of: Callable[[Bar], str] = lambda bar: bar.text
@@ -72,6 +72,18 @@ class BarsView(QAbstractScrollArea):
     @property
     def axis(self) -> Axis:
         return self._axis
+
+    @property
+    def empty_text(self) -> str:
+        """What stands there while there are no rows."""
+        return self._empty_text
+
+    @empty_text.setter
+    def empty_text(self, text: str) -> None:
+        if text != self._empty_text:
+            self._empty_text = text
+            if not self._bars:
+                self.viewport().update()
 
     @property
     def current(self) -> int | None:
@@ -206,7 +218,7 @@ class BarsView(QAbstractScrollArea):
         painter.setFont(theme.ui_font())
         painter.setPen(theme.palette().muted)
         flags = int(Qt.AlignmentFlag.AlignCenter) | int(Qt.TextFlag.TextWordWrap)
-        painter.drawText(self.viewport().rect().adjusted(24, 24, -24, -24), flags, self.empty_text)
+        painter.drawText(self.viewport().rect().adjusted(24, 24, -24, -24), flags, self._empty_text)
 
     def _paint_rows(self, painter: QPainter, *, only_shaped: bool) -> None:
         width = self.viewport().width()

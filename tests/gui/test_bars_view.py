@@ -1,4 +1,4 @@
-"""What a move of a sampler control repaints of the bars."""
+"""What is repainted of the bars when something else is to be seen."""
 
 from __future__ import annotations
 
@@ -74,3 +74,14 @@ def test_anything_else_repaints_the_row_as_a_whole(
     painted = Painted(view)
     view.set_rows((replace(BARS[0], **change), *BARS[1:]), TAIL, is_forced=False)
     qtbot.waitUntil(lambda: painted.last == view.viewport().rect())
+
+
+def test_another_sentence_takes_the_place_of_the_one_before(qtbot: QtBot, view: BarsView) -> None:
+    painted, whole = Painted(view), view.viewport().rect()
+    view.empty_text = "Loading the model, which takes a while …"
+    view.set_rows((), None, is_forced=False)
+    qtbot.waitUntil(lambda: painted.last == whole)
+    painted.last = QRect()
+    view.empty_text = "The model is reading the text …"
+    view.set_rows((), None, is_forced=False)
+    qtbot.waitUntil(lambda: painted.last == whole)
