@@ -344,7 +344,7 @@ class LossPanel(QWidget):
         if vocabulary is its_vocabulary and (ids is shown or ids == shown):
             return
         self._shown_text = ids, vocabulary
-        self.heat_view.set_text(ids, vocabulary)
+        self.heat_view.set_text(ids, vocabulary, grows=not self.shows_opened)
         self.curve.set_range(range(0))
         self._drawn.set_text(vocabulary)
         # Between the first row and the first text, for which it is needed.

@@ -36,6 +36,7 @@ class HeatPages(QWidget):
         self._codes: NDArray[np.int16] = np.zeros(0, dtype=np.int16)
         self._weights: NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
         self._page = 0
+        self._grows = True
         self._selected: int | None = None
         self._chosen = range(0)
         self._tooltip_of: Callable[[int], str] = lambda _position: ""
@@ -105,12 +106,23 @@ class HeatPages(QWidget):
         """The positions that are chosen; empty where none are."""
         return self._chosen
 
-    def set_text(self, ids: Sequence[int], vocabulary: Vocabulary | None) -> None:
-        """Show these ids; what differs from the present ones on this page is laid out."""
-        self._ids, self._vocabulary = ids, vocabulary
+    def set_text(
+        self, ids: Sequence[int], vocabulary: Vocabulary | None, *, grows: bool = True
+    ) -> None:
+        """Show these ids; what differs from the present ones on this page is laid out.
+
+        A text that ``grows`` is followed to its end until somebody scrolls away; another one is
+        to be read from its beginning.
+        """
+        is_other = grows is not self._grows or (not grows and ids != self._ids)
+        self._ids, self._vocabulary, self._grows = ids, vocabulary, grows
         self._chosen = range(0)
-        self._page = min(self._page, self.page_count - 1)
+        self._page = 0 if is_other and not grows else min(self._page, self.page_count - 1)
         self._fill()
+        if is_other and grows:
+            self.view.scroll_to_end()
+        elif is_other:
+            self.view.scroll_to_start()
 
     def set_heat(self, codes: NDArray[np.int16], weights: NDArray[np.uint8]) -> None:
         """Codes and weights of all positions, (n,); -1 is unknown. Kept, not copied."""
@@ -132,6 +144,7 @@ class HeatPages(QWidget):
         page = min(max(page, 0), self.page_count - 1)
         if page != self._page:
             self._page = page
+            self.view.scroll_to_start()
             self._fill()
 
     def set_selected_position(self, position: int | None) -> None:

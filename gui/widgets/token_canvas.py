@@ -207,6 +207,12 @@ class TokenCanvas(QAbstractScrollArea):
         self._sticks_to_end = True
         self._update_scrollbar()
 
+    def scroll_to_start(self) -> None:
+        """Show the beginning, and stay there."""
+        self._sticks_to_end = False
+        self._held = None
+        self.verticalScrollBar().setValue(0)
+
     def scroll_to(self, token: int) -> None:
         """Bring a token into view."""
         height = self._fonts.line_height

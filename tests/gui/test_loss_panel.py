@@ -299,6 +299,35 @@ def test_an_opened_text_is_scored_beside_the_document(
     assert session.state.text == TEXT
 
 
+def test_a_file_is_shown_from_its_beginning(qtbot: QtBot, panel: LossPanel, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.txt", tmp_path / "second.txt"
+    first.write_text("The sea is grey.\n" * 60, encoding="utf-8")
+    second.write_text("The sea is blue and cold.\n" * 80, encoding="utf-8")
+    bar = panel.heat_view.view.verticalScrollBar()
+    for path in (first, second):
+        panel.opener.open(path)
+        qtbot.waitUntil(lambda path=path: panel.opened_text.name == path.name)
+        wait(qtbot, panel)
+        assert bar.maximum() > 0
+        assert bar.value() == 0
+        # Whoever has read the first to its end begins the second at its beginning, too.
+        bar.setValue(bar.maximum())
+
+
+def test_the_text_on_screen_is_followed_again_after_a_file(
+    qtbot: QtBot, session: Session, panel: LossPanel
+) -> None:
+    write(qtbot, panel, session, "a\n" * 25)
+    bar = panel.heat_view.view.verticalScrollBar()
+    assert 0 < bar.maximum() == bar.value()
+    panel.show_text("The sea is grey.\n" * 60, "sample")
+    wait(qtbot, panel)
+    assert bar.value() == 0
+    panel.bar.source_chosen.emit(False)
+    wait(qtbot, panel)
+    assert 0 < bar.maximum() == bar.value()
+
+
 def test_a_click_shows_the_row_of_the_opened_text(
     qtbot: QtBot, session: Session, panel: LossPanel
 ) -> None:
