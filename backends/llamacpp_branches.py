@@ -162,6 +162,8 @@ class BranchContext:
         self._base: Ids = np.zeros(0, dtype=np.int32)
         self._fillers = 0
         """Filler tokens in the cache."""
+        self._held: list[Ids] = []
+        """What the sequences from 0 on hold behind an exact call."""
         self._name = name
         self.cells = limits.cells
 
@@ -171,14 +173,18 @@ class BranchContext:
         self._context = None
 
     def exact(self, branches: Sequence[Branch], watch: Watch) -> Iterator[VariantRows]:
-        """Rows of branches of which each takes over from the one before it."""
-        parts = list(groups(branches, self._limits, None))
+        """Rows of branches of which each takes over from the one before it.
+
+        The first variant's stays in the cache: often the words of a whole prompt are cut next.
+        """
+        parts = sorted(groups(branches, self._limits, None), key=_has_first_variant)
         total = sum(len(b.ids) - b.shared for part in parts for b in part)
         done = 0
         for part in parts:
             self._clear(keep_base=False)
             yield from self._run(part, self._limits, watch, done, total)
             done += sum(len(branch.ids) - branch.shared for branch in part)
+            self._held = [branch.ids for branch in part]
 
     def cut(self, base: Ids, branches: Sequence[Branch], watch: Watch) -> Iterator[VariantRows]:
         """Rows of branches that all take over from the same tokens."""
@@ -188,6 +194,7 @@ class BranchContext:
         rows = max(len(branch.ids) - branch.first for branch in branches)
         together = max(1, min(self._limits.branches, self._limits.rows // rows))
         limits = replace(self._limits, vector=1, branches=together)
+        self._adopt_held(base)
         self._clear(keep_base=True)
         done = -common_prefix(self._base, base)
         total = done + len(base) + sum(len(b.ids) - b.shared for b in branches)
@@ -197,6 +204,15 @@ class BranchContext:
             self._clear(keep_base=True)
             yield from self._run(part, limits, watch, done, total)
             done += sum(len(branch.ids) - branch.shared for branch in part)
+
+    def _adopt_held(self, ids: Ids) -> None:
+        """Take the base from a sequence of the exact call before, where that holds more of it."""
+        common = [common_prefix(held, ids) for held in self._held]
+        best = max(common, default=0)
+        if best > common_prefix(self._base, ids):
+            self._lib.llama_memory_seq_rm(self._memory, self._base_number, -1, -1)
+            self._take_over(common.index(best), self._base_number, best)
+            self._base = ids[:best]
 
     def _read_base(self, ids: Ids, watch: Watch, before: int, total: int) -> None:
         """Make the base hold exactly ``ids``."""
@@ -307,13 +323,17 @@ class BranchContext:
         for number in self._numbers.tolist():
             length = len(self._base) if keep_base and number == self._base_number else 0
             self._lib.llama_memory_seq_rm(self._memory, number, length, -1)
-        self._fillers = 0
+        self._fillers, self._held = 0, []
         if not keep_base:
             self._base = self._base[:0]
 
     def _require_open(self) -> None:
         if self._context is None:
             raise BackendError(f"{self._name} is closed: load it again.")
+
+
+def _has_first_variant(group: Sequence[Branch]) -> bool:
+    return any(0 in branch.variants for branch in group)
 
 
 @cache

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from logitscope.backends.base import LoadOptions
+from logitscope.backends.base import LoadOptions, Watch
 from logitscope.backends.plain_variants import without
 from logitscope.backends.variants import VariantModel
 
@@ -116,6 +116,36 @@ def test_the_order_of_variants_does_not_matter(
     some = [prompt.removals[i] for i in order]
     found = logs(VariantModel(gemma).score_variants(some, prompt.answer))
     assert np.abs(found - exact[order]).max() <= 0.25
+
+
+@pytest.mark.gemma
+@pytest.mark.llama
+@pytest.mark.parametrize("others", [[], [2, 6], [4]])
+def test_cuts_behind_an_exact_call_do_not_read_the_prompt_again(
+    gemma: LlamaCppBackend, prompt: Prompt, exact: NDArray[np.float64], others: list[int]
+) -> None:
+    totals: list[int] = []
+    model = VariantModel(gemma, Watch(report=lambda _done, total: totals.append(total)))
+    model.score_variants(prompt.removals[:1] + [prompt.removals[i] for i in others], prompt.answer)
+    totals.clear()
+    found = logs(model.score_cuts(prompt.ids, [[]], prompt.answer))
+    assert set(totals) == {len(prompt.answer)}
+    assert np.abs(found[0] - exact[0]).max() <= 0.25
+
+
+@pytest.mark.gemma
+@pytest.mark.llama
+def test_cuts_of_another_prompt_take_only_its_beginning(
+    gemma: LlamaCppBackend, prompt: Prompt, exact: NDArray[np.float64]
+) -> None:
+    totals: list[int] = []
+    model = VariantModel(gemma, Watch(report=lambda _done, total: totals.append(total)))
+    model.score_variants(prompt.removals[:1], prompt.answer)
+    totals.clear()
+    found = logs(model.score_cuts(prompt.removals[3], [[]], prompt.answer))
+    common = prompt.spans[2][0]
+    assert set(totals) == {len(prompt.removals[3]) - 1 - common + len(prompt.answer)}
+    assert np.abs(found[0] - exact[3]).max() <= 0.25
 
 
 # -- a state that cannot be cut -----------------------------------------------------------------

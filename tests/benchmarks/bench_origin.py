@@ -2,9 +2,9 @@
 
 Labels: a 50-word answer behind a prompt as it is, without its sources, and with two fillings in
 their place, against one pass over the whole prompt and the answer; the fastest of three turns of
-each. Sources: eight of about 50
-tokens each, and an answer of 50 tokens, against re-running every ablation from scratch: read anew,
-the answer written token by token. What one pass over each ablated text would cost is told too.
+each. Sources: eight of about 50 tokens each, and an answer of 50 tokens, right behind its labels as
+in the window, against re-running every ablation from scratch: read anew, the answer written token
+by token. What one pass over each ablated text would cost is told too.
 """
 
 from __future__ import annotations
@@ -105,8 +105,10 @@ def test_sources(asked: Asked, verdict: Verdict, quick: bool) -> None:
         "written anew": asked.program.ask("written", contexts=contexts, tail=tail),
         "read anew": asked.program.ask("scratch", contexts=contexts, tail=tail),
         "exact": asked.program.ask("variants", contexts=contexts, tail=tail),
-        "cut": asked.program.ask("cuts", context=asked.prompt, cuts=cuts, tail=tail),
     }
+    labels = [asked.prompt, [asked.bos, *asked.frame]]
+    asked.program.ask("variants", contexts=labels, tail=tail)
+    found["cut"] = asked.program.ask("cuts", context=asked.prompt, cuts=cuts, tail=tail)
     for name, cost in found.items():
         verdict.say(f"{name:14} {cost['tokens']:6,} tokens {cost['seconds']:8.2f} s")
     slowest, read, exact, cut = (cost["seconds"] for cost in found.values())
