@@ -23,11 +23,12 @@ from logitscope.backends.fake_settings import PREFIX as FAKE_PREFIX
 from logitscope.bigram_file import SUFFIX as BIGRAM_SUFFIX
 
 GROUP = "logitscope.backends"
+FAKE = "fake"
 _BUILT_IN = {
     "llamacpp": "logitscope.backends.llamacpp:load",
     "hf": "logitscope.backends.hf:load",
     "bigram": "logitscope.backends.bigram:load",
-    "fake": "logitscope.backends.fake:load",
+    FAKE: "logitscope.backends.fake:load",
 }
 """Known without an installation too, so that a plain checkout works."""
 _LIBRARIES = {
@@ -46,6 +47,11 @@ def known_backends() -> dict[str, str]:
     return _BUILT_IN | {entry.name: entry.value for entry in entry_points(group=GROUP)}
 
 
+def offered_backends() -> tuple[str, ...]:
+    """Names a person can choose from: the fake model has no files, and is for tests."""
+    return tuple(name for name in known_backends() if name != FAKE)
+
+
 def installed_backends() -> tuple[str, ...]:
     """Names of the backends whose libraries are there, found without importing them."""
     return tuple(name for name in known_backends() if not _missing_modules(name))
@@ -59,7 +65,7 @@ def is_pseudo_path(path: str) -> bool:
 def choose(path: str) -> str:
     """Name of the backend for a path. Raises ModelFileError where the path is no model."""
     if is_pseudo_path(path):
-        return "fake"
+        return FAKE
     place = Path(path)
     try:
         if place.is_dir():
@@ -134,7 +140,7 @@ def _loader(name: str) -> Loader:
         source = _BUILT_IN.get(name) or known_backends()[name]
     except KeyError as error:
         raise MissingBackend(
-            f'There is no backend "{name}"; the known ones are {", ".join(known_backends())}.'
+            f'There is no backend "{name}"; choose one of {", ".join(offered_backends())}.'
         ) from error
     module_name, _, attribute = source.partition(":")
     missing = _missing_modules(name)

@@ -6,6 +6,19 @@ from typing import Annotated
 
 import typer
 
+
+def _known_backend(name: str) -> str:
+    """A slip of the pen is told before a model is looked for, and as wrong usage."""
+    if not name:
+        return name
+    from logitscope.backends.registry import known_backends, offered_backends
+
+    if name not in known_backends():
+        there = ", ".join(offered_backends())
+        raise typer.BadParameter(f'there is no backend "{name}": choose one of {there}')
+    return name
+
+
 ModelArgument = Annotated[
     str,
     typer.Argument(
@@ -15,7 +28,10 @@ ModelArgument = Annotated[
 ]
 BackendOption = Annotated[
     str,
-    typer.Option(help="llamacpp, hf or another installed one; chosen by the files if not given."),
+    typer.Option(
+        callback=_known_backend,
+        help="llamacpp, hf or another installed one; chosen by the files if not given.",
+    ),
 ]
 ContextOption = Annotated[
     int | None, typer.Option("--context", "-c", min=1, help="Tokens the model shall hold.")

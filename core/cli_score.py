@@ -20,6 +20,7 @@ from logitscope.cli_options import (
     ThreadsOption,
 )
 from logitscope.losses import LossTable
+from logitscope.output_file import check_writable
 from logitscope.progress_bar import spinner, token_bar
 from logitscope.record_output import (
     CsvWriter,
@@ -118,6 +119,8 @@ def score(
     if window is not None:
         _check_stride(stride, window)
     _check_format(output)
+    if html is not None:
+        _check_html(html)
     options = LoadOptions(context or window, threads, gpu_layers, device=device)
     path = find_model(model)
     with spinner(f"loading {model}"):
@@ -233,10 +236,7 @@ class _Run:
         try:
             html.write_text(page, encoding="utf-8")
         except OSError as error:
-            reason = error.strerror or str(error)
-            self.code = self.code or complain(
-                f"{html} cannot be written ({reason}): choose another place", FAILED
-            )
+            self.code = self.code or complain(_cannot_write(html, error), FAILED)
 
 
 def _texts_of(file: str, name: str, text_field: str) -> TextFile | TextRecords:
@@ -286,6 +286,18 @@ def _check_format(output: OutputFormat) -> None:
         raise BackendError("Parquet needs the package pyarrow: pip install 'logitscope[parquet]'")
     if sys.stdout.isatty():
         raise typer.BadParameter("Parquet is no text: send it to a file with > FILE")
+
+
+def _check_html(html: Path) -> None:
+    """Scoring takes minutes, which shall not be lost to a folder that is not there."""
+    try:
+        check_writable(html)
+    except OSError as error:
+        raise BackendError(_cannot_write(html, error)) from error
+
+
+def _cannot_write(html: Path, error: OSError) -> str:
+    return f"{html} cannot be written ({error.strerror or error}): choose another place"
 
 
 def _writer(output: OutputFormat, tokens: bool) -> RecordWriter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -217,8 +218,13 @@ def test_an_accident_of_the_model_is_one_line(accident: str) -> None:
     assert len(message.splitlines()) == 1
 
 
-def test_unknown_backend_exits_with_1() -> None:
-    assert "nonsense" in complaint(logitscope("next", FAKE, "a", "--backend", "nonsense"), 1)
+@pytest.mark.parametrize("command", [("next", FAKE, "a"), ("score", FAKE, "f"), ("open", FAKE)])
+def test_an_unknown_backend_is_wrong_usage(command: tuple[str, ...]) -> None:
+    said = complaint(logitscope(*command, "--backend", "torch"), 2)
+    assert "torch" in said
+    # What can be chosen, without the model that is no model.
+    assert {"llamacpp", "hf"} <= set(re.findall(r"\w+", said))
+    assert "fake" not in said
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")

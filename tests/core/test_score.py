@@ -231,6 +231,32 @@ def test_html_is_one_file_for_one_text(tmp_path: Path, file: Path) -> None:
     assert "one file" in said(score(FAKE, file, file, "--html", page), 2)
 
 
+def test_a_page_that_cannot_be_written_is_told_before_the_work(tmp_path: Path, file: Path) -> None:
+    # A model that never comes: who waits for it has begun the work.
+    for page, reason in ((tmp_path / "absent" / "page.html", "No such"), (tmp_path, "directory")):
+        result = score("fake:hang=load", file, "--html", page)
+        assert re.search(f"cannot be written .*{reason}", said(result, 1))
+        assert result.stdout == b""
+
+
+def test_a_run_that_fails_leaves_the_page_as_it_was(tmp_path: Path, file: Path) -> None:
+    page = tmp_path / "page.html"
+    said(score("fake:fail=load", file, "--html", page), 1)
+    assert not page.exists()
+    page.write_text("of yesterday")
+    said(score("fake:fail=load", file, "--html", page), 1)
+    assert page.read_text() == "of yesterday"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
+def test_a_page_is_written_through_a_link(tmp_path: Path, file: Path) -> None:
+    link, page = tmp_path / "link.html", tmp_path / "page.html"
+    link.symlink_to(page)
+    assert said(score(FAKE, file, "--html", link), 0) == ""
+    assert link.is_symlink()
+    assert "perplexity" in page.read_text(encoding="utf-8")
+
+
 # -- what a person may give -----------------------------------------------------------------------
 
 
@@ -275,7 +301,7 @@ def test_lone_surrogates_are_read_as_replacement_characters() -> None:
         (["--window", "5000"], 1, "at most 4096"),
         (["--context", "1"], 1, "at least 2"),
         (["--format", "xml"], 2, "--format"),
-        (["--backend", "nonsense"], 1, "nonsense"),
+        (["--backend", "nonsense"], 2, "nonsense"),
     ],
 )
 def test_wrong_options(file: Path, arguments: list[str], code: int, sentence: str) -> None:
