@@ -367,6 +367,9 @@ class Failed:
     detail: str = ""
     expected: bool = True
     """False for a bug: the window offers "copy details"."""
+    prompt_ids: tuple[int, ...] | None = None
+    """Of an Evaluate whose ids do not fit into the context: those of its prompt. They can still be
+    shown, and scored in windows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from logitscope.backends.base import (
     Backend,
     BackendError,
     Cancelled,
+    ContextOverflow,
     PassStats,
     Watch,
     WithHiddenState,
@@ -42,10 +43,11 @@ from logitscope.backends.messages import (
     Unembed,
     Unembedded,
 )
+from logitscope.backends.numbers import scored_numbers
 from logitscope.backends.outbox import Outbox
 from logitscope.backends.prompts import prompt_ids
 from logitscope.backends.rows import RowRing
-from logitscope.surprisal import token_numbers
+from logitscope.surprisal import TokenNumbers
 
 Row = NDArray[np.float32]
 NO_LOGITS = (
@@ -137,7 +139,12 @@ class Server:
         sequence = [*ids, *work.tail]
         if not sequence:
             raise BackendError("There is nothing to read yet: type something first.")
-        row, stats = self._row(sequence, self._watch(work.number, Phase.PREFILL))
+        try:
+            row, stats = self._row(sequence, self._watch(work.number, Phase.PREFILL))
+        except ContextOverflow as error:
+            reply = failure(work.number, error)
+            self._outbox.send(replace(reply, prompt_ids=tuple(ids)))
+            return
         self._outbox.send(
             Evaluated(
                 number=work.number,
@@ -207,13 +214,14 @@ class Server:
         done = work.start
         rest: Score | None = None
         try:
-            for rows in self._backend.score(work.ids, done, work.stop, self._score_watch(work)):
-                sound = _sound_rows(rows)
-                if sound:
-                    self._scored(work, done, rows[:sound])
-                if sound < len(rows):
-                    raise BackendError(NO_LOGITS)
-                done += len(rows)
+            watch = self._score_watch(work)
+            for numbers in scored_numbers(
+                self._backend, work.ids, done, work.stop, watch, workers=self._workers
+            ):
+                self._scored(work.number, done, numbers)
+                done += len(numbers.rank)
+            if done < work.stop:
+                raise BackendError(NO_LOGITS)
         except Cancelled:
             rest = replace(work, start=done)
         finally:
@@ -233,12 +241,10 @@ class Server:
         before, total = work.start - first, work.stop - first
         return replace(watch, report=lambda done, _total: watch.report(before + done, total))
 
-    def _scored(self, work: Score, start: int, rows: Row) -> None:
-        targets = np.array(work.ids[start : start + len(rows)])
-        numbers = token_numbers(rows, targets, workers=self._workers)
+    def _scored(self, number: int, start: int, numbers: TokenNumbers) -> None:
         self._outbox.send(
             Scored(
-                number=work.number,
+                number=number,
                 start=start,
                 log_probability=numbers.log_probability,
                 rank=numbers.rank,
@@ -266,9 +272,3 @@ class Server:
             report=self._outbox.progress(number, phase),
             flag_address=self._flags.address(number),
         )
-
-
-def _sound_rows(rows: Row) -> int:
-    """How many rows from the first on are logits: their largest entry is a number."""
-    is_sound = np.isfinite(rows.max(axis=1))
-    return len(rows) if is_sound.all() else int(is_sound.argmin())

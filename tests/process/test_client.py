@@ -104,6 +104,13 @@ def test_a_prompt_longer_than_the_context_is_a_sentence(shared_client) -> None:
     shared_client.evaluated()
 
 
+def test_the_ids_of_a_prompt_longer_than_the_context_are_known(shared_client, here) -> None:
+    text = "long " * 100
+    reply = shared_client.answer(shared_client.evaluate(plain(text), [300]))
+    assert isinstance(reply, Failed)
+    assert reply.prompt_ids == tuple(here.tokenize(text, add_special=True, parse_special=False))
+
+
 def test_an_id_outside_the_vocabulary_is_a_bug_with_details(shared_client) -> None:
     reply = shared_client.answer(shared_client.evaluate([1, 5000]))
     assert isinstance(reply, Failed)
