@@ -25,7 +25,9 @@ class Obstacle(StrEnum):
 
     NO_MODEL = "no_model"
     READING = "reading"
-    """The model has not read the prompt yet."""
+    """The model has not read the prompt yet, or was stopped."""
+    TOO_LONG = "too_long"
+    """Prompt and answer do not fit into the context."""
     NO_ANSWER = "no_answer"
     NO_SOURCE = "no_source"
     CHANGED_TEXT = "changed_text"
@@ -50,6 +52,8 @@ def subject_of(session: SessionView, *, whole_prompt: bool) -> Subject:
         return Subject(obstacle=Obstacle.NO_MODEL)
     if not session.is_ready:
         return Subject(obstacle=Obstacle.READING)
+    if len(session.ids) > session.model.context_length:
+        return Subject(obstacle=Obstacle.TOO_LONG)
     placement = place_spans(state.blocks, state.prompt_ids, vocabulary)
     answer = session.document.tail_ids
     if whole_prompt:

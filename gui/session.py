@@ -28,8 +28,10 @@ from logitscope.gui import notices
 from logitscope.gui.engine import Engine
 from logitscope.gui.history import Change, History, Kind
 from logitscope.gui.insertion import Insertion
+from logitscope.gui.loading import Gone
 from logitscope.gui.notices import Notice, PassCost
 from logitscope.gui.session_view import SessionView
+from logitscope.gui.step_queue import StepQueue
 from logitscope.navigation import Landmark, find
 from logitscope.placed import placed_step
 from logitscope.sampling import SamplerSettings
@@ -49,19 +51,16 @@ class Session(SessionView):
         self._exploration.grown.connect(self.path_changed)
         self._exploration.ended.connect(self._exploration_ended)
         self._explored_from: Change | None = None
-        self._load_number = 0
         engine.replied.connect(self._take)
+        self.steps = StepQueue(self, self._runner, self._viewer)
 
     # -- intents: model ---------------------------------------------------------------------
 
     def open_model(self, path: str, backend: str = "", options: LoadOptions | None = None) -> None:
         """Load a model in place of the present one; the document stays."""
-        chosen = options or LoadOptions()
         self.stop()
         self._forget_model()
-        self.last_load = (path, backend, chosen)
-        self.loading_path = path
-        self._load_number = self.engine.load(path, backend, chosen)
+        self._loading.start(path, backend, options or LoadOptions())
         self.model_changed.emit()
 
     def reload_model(self) -> None:
@@ -140,8 +139,8 @@ class Session(SessionView):
     # -- intents: generation ----------------------------------------------------------------
 
     def step(self) -> None:
-        """One token."""
-        self.run(1)
+        """One token; while one is under way, one more behind it."""
+        self.steps.ask()
 
     def run(self, max_tokens: int, stop_texts: tuple[str, ...] = ()) -> None:
         """Generate behind the current path until a limit, an end token or a stop text."""
@@ -161,6 +160,7 @@ class Session(SessionView):
     def stop(self) -> None:
         """End the run now; what was generated stays."""
         self._viewer.forget_wishes()
+        self.steps.forget()
         self._insertion.forget()
         self._exploration.stop()
         self._runner.cancel()
@@ -299,7 +299,7 @@ class Session(SessionView):
     def _prompt_was_changed(self) -> None:
         self._viewer.selected = None
         # Who reads the session on this signal must not take the ids for those of the new text.
-        self._viewer.is_waiting_for_ids = self.vocabulary is not None
+        self._viewer.expect_ids()
         self.prompt_changed.emit()
         self._viewer.evaluate_text()
 
@@ -335,8 +335,6 @@ class Session(SessionView):
                 self._request_failed(reply)
             case Died():
                 self._process_died(reply)
-            case _:
-                pass
 
     def _model_arrived(self, reply: Loaded) -> None:
         before = self.state
@@ -349,8 +347,8 @@ class Session(SessionView):
         self.model = reply.info
         self.vocabulary = reply.vocabulary
         self._last_vocabulary = (reply.info.header_hash, reply.vocabulary)
-        self.loading_path = None
-        self._viewer.adopt(reply.vocabulary)
+        self._loading.end()
+        self._viewer.adopt(reply.vocabulary, reply.info.context_length)
         self.model_changed.emit()
         for note in reply.info.notes:
             self.noticed.emit(Notice(note))
@@ -367,27 +365,28 @@ class Session(SessionView):
             self.noticed.emit(notices.CONTEXT_FULL)
 
     def _request_cancelled(self, reply: Finished) -> None:
-        if self._end_loading(reply.number):
+        if self._end_loading(reply.number, Gone.STOPPED):
             self.noticed.emit(notices.LOADING_STOPPED)
-        if self._viewer.take_failure(reply.number):
+        if self._viewer.take_failure(reply.number, notices.READING_STOPPED.sentence):
             self.noticed.emit(notices.READING_STOPPED)
 
-    def _end_loading(self, number: int) -> bool:
-        if number != self._load_number or self.loading_path is None:
+    def _end_loading(self, number: int, gone: Gone) -> bool:
+        if not self._loading.is_ended_by(number):
             return False
-        self.loading_path = None
+        self._loading.end(gone)
         self.model_changed.emit()
         return True
 
     def _request_failed(self, reply: Failed) -> None:
-        self._end_loading(reply.number)
+        self._end_loading(reply.number, Gone.REFUSED)
         if self.is_running and reply.number == self._runner.number:
             self._runner.end()
-        self._viewer.take_failure(reply.number)
+        self._viewer.take_failure(reply.number, reply.sentence, reply.prompt_ids)
         self.noticed.emit(Notice(reply.sentence, reply.detail, is_bug=not reply.expected))
 
     def _process_died(self, reply: Died) -> None:
         self._forget_model()
+        self._loading.end(Gone.DIED)
         if self.is_running:
             self._runner.end()
         self.model_changed.emit()
@@ -396,5 +395,4 @@ class Session(SessionView):
     def _forget_model(self) -> None:
         self.model = None
         self.vocabulary = None
-        self.loading_path = None
         self._viewer.forget()

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
-from logitscope.backends.base import LoadOptions, ModelInfo
+from logitscope.backends.base import ModelInfo
 from logitscope.document import Document, State
 from logitscope.gui.engine import Engine
 from logitscope.gui.exploration import Exploration
+from logitscope.gui.loading import Gone, Loading, Wish
 from logitscope.gui.notices import PassCost
 from logitscope.gui.pass_meter import PassMeter
+from logitscope.gui.reading import Reading
 from logitscope.gui.runner import Runner
 from logitscope.gui.shown import ShownRow
 from logitscope.gui.throttle import Throttle
@@ -42,6 +44,8 @@ class SessionView(QObject):
     """The sampler settings changed: ``shaped`` is another one."""
     run_changed = Signal()
     """A run began or ended."""
+    trouble_changed = Signal()
+    """``trouble`` is another."""
     cost_changed = Signal()
     explored = Signal(int, int)
     """Evaluations of an expansion of the tree that are done, and all; both 0 at its end."""
@@ -54,8 +58,7 @@ class SessionView(QObject):
         self.model: ModelInfo | None = None
         self.vocabulary: Vocabulary | None = None
         self._last_vocabulary: tuple[str, Vocabulary | None] = ("", None)
-        self.loading_path: str | None = None
-        self.last_load: tuple[str, str, LoadOptions] | None = None
+        self._loading = Loading(engine)
         self.cost: PassCost | None = None
         self.passes = PassMeter(engine, self)
         self._runner = Runner(engine, self.document, self)
@@ -65,6 +68,8 @@ class SessionView(QObject):
         self._viewer = Viewer(engine, self.document, self)
         self._viewer.row_changed.connect(self.row_changed)
         self._viewer.ids_arrived.connect(self.path_changed)
+        self._viewer.trouble_changed.connect(self.trouble_changed)
+        self.reading = Reading(self)
         self.frames = self._frames_of_the_row()
         self._exploration = Exploration(engine, self.document, self)
         self._exploration.progressed.connect(self.explored)
@@ -79,6 +84,7 @@ class SessionView(QObject):
             self.path_changed,
             self.selection_changed,
             self.model_changed,
+            self.reading.changed,
         ):
             signal.connect(frames.throttle)
         return frames
@@ -101,6 +107,21 @@ class SessionView(QObject):
         return len(self.document.state.prompt_ids)
 
     @property
+    def loading_path(self) -> str | None:
+        """The model that is being loaded."""
+        return self._loading.path
+
+    @property
+    def last_load(self) -> Wish | None:
+        """The last model that was asked for."""
+        return self._loading.last
+
+    @property
+    def gone(self) -> Gone | None:
+        """Why the model that was asked for is not there; None where it is or comes."""
+        return self._loading.gone
+
+    @property
     def is_running(self) -> bool:
         return self._runner.is_running
 
@@ -118,6 +139,21 @@ class SessionView(QObject):
     def is_reading(self) -> bool:
         """The model reads the prompt; False too where that was stopped and waits for a change."""
         return self._viewer.is_reading
+
+    @property
+    def trouble(self) -> str:
+        """Why the model does not read the text: one sentence; "" where it does, or has."""
+        return self._viewer.trouble
+
+    @property
+    def is_beyond_context(self) -> bool:
+        """More tokens stand before the selected position than the model reads at once."""
+        return self._viewer.is_beyond_context
+
+    @property
+    def reading_numbers(self) -> tuple[int, int]:
+        """Numbers of the requests that read the text: for its row, and of the run; 0 = none."""
+        return self._viewer.live_number, self._runner.number
 
     @property
     def text_vocabulary(self) -> Vocabulary | None:

@@ -29,6 +29,7 @@ class Viewer(QObject):
     row_changed = Signal()
     ids_arrived = Signal()
     """The model's ids for the prompt are known."""
+    trouble_changed = Signal()
 
     def __init__(self, engine: Engine, document: Document, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -42,7 +43,10 @@ class Viewer(QObject):
         """A row of another text on show, until the document or the selection changes."""
         self.vocabulary: Vocabulary | None = None
         """Of the loaded model; without one nothing is asked."""
+        self.context_length = 0
+        """Most ids that the loaded model reads at once."""
         self.is_waiting_for_ids = False
+        self._trouble = ""
 
     @property
     def position(self) -> int:
@@ -67,7 +71,22 @@ class Viewer(QObject):
     @property
     def is_reading(self) -> bool:
         """The ids of the prompt are on their way, and nobody has stopped it."""
-        return self.is_waiting_for_ids and self._live_number != 0
+        return self.is_waiting_for_ids and not self._trouble
+
+    @property
+    def live_number(self) -> int:
+        """Number of the newest request for the row behind the text; 0 where it was in vain."""
+        return self._live_number
+
+    @property
+    def trouble(self) -> str:
+        """Why the model does not read the text: one sentence. "" while it does, or has."""
+        return self._trouble
+
+    @property
+    def is_beyond_context(self) -> bool:
+        """The tokens before the selected position are more than the model reads at once."""
+        return self.vocabulary is not None and self.position > self.context_length
 
     def select(self, position: int | None) -> bool:
         """Choose a position; False if it was chosen already. None follows the end."""
@@ -97,6 +116,11 @@ class Viewer(QObject):
 
     # -- asking -----------------------------------------------------------------------------
 
+    def expect_ids(self) -> None:
+        """Another text is to be read; until the model has answered for it no ids are known."""
+        self.is_waiting_for_ids = self.vocabulary is not None
+        self._set_trouble("")
+
     def evaluate_text(self) -> None:
         """Let the model read the prompt as it is now written."""
         if self.vocabulary is None:
@@ -107,7 +131,7 @@ class Viewer(QObject):
             self._ids_are_known()
             self.show(None)
             return
-        self.is_waiting_for_ids = True
+        self.expect_ids()
         messages = tuple(ChatMessage(block.role, block.text) for block in state.blocks)
         prompt = PromptText(messages, state.chat, state.add_special, state.parse_special)
         self._live_number = self._engine.evaluate(prompt, self._document.tail_ids)
@@ -115,12 +139,15 @@ class Viewer(QObject):
     def look(self) -> None:
         """Show the row of the selected position, asking for it where it is not at hand.
 
-        Until it arrives the old one stays on show, and ``row_is_current`` is False.
+        Until it arrives the old one stays on show, and ``row_is_current`` is False. Behind the
+        context there is none.
         """
         self.inspected = None
+        if not self.is_waiting_for_ids:
+            self._set_trouble("")
         wanted = self._document.ids[: self.position]
         row = self.shelf.get(wanted)
-        if row is not None or not wanted:
+        if row is not None or not wanted or self.is_beyond_context:
             self.show(row)
         elif self.vocabulary is not None and not self.is_waiting_for_ids:
             self._ask_for(wanted)
@@ -146,10 +173,11 @@ class Viewer(QObject):
         logits = self._engine.row(ref)
         return None if logits is None else self.shelf.put(ids, logits)
 
-    def adopt(self, vocabulary: Vocabulary) -> None:
+    def adopt(self, vocabulary: Vocabulary, context_length: int) -> None:
         """A model is there; until it has read the prompt the ids may be another one's."""
         self.vocabulary = vocabulary
-        self.is_waiting_for_ids = True
+        self.context_length = context_length
+        self.expect_ids()
 
     def forget(self) -> None:
         """The model is gone."""
@@ -158,6 +186,7 @@ class Viewer(QObject):
         self._live_number = 0
         self.is_waiting_for_ids = False
         self._when_ready = None
+        self._set_trouble("")
         self.shelf.clear()
         self.show(None)
 
@@ -177,16 +206,25 @@ class Viewer(QObject):
             self.look()
         self._fulfil_wish()
 
-    def take_failure(self, number: int) -> bool:
+    def take_failure(
+        self, number: int, sentence: str, prompt_ids: tuple[int, ...] | None = None
+    ) -> bool:
         """The request failed or was cancelled; False where it was not the newest of the prompt.
 
-        Ids that were waited for stay unknown until the prompt changes or ``when_ready`` asks.
+        Ids that were waited for stay unknown until the prompt changes or ``when_ready`` asks, and
+        so long ``trouble`` is the sentence; but those of a text that is merely too long are known.
         """
         if number != self._live_number:
             return False
         self._live_number = 0
         self._when_ready = None
-        self.show(None)
+        if prompt_ids is None:
+            self._set_trouble(sentence)
+            self.show(None)
+        else:
+            self._document.set_prompt_ids(prompt_ids)
+            self._ids_are_known()
+            self.look()
         return True
 
     def _ask_for(self, wanted: tuple[int, ...]) -> None:
@@ -204,7 +242,13 @@ class Viewer(QObject):
 
     def _ids_are_known(self) -> None:
         self.is_waiting_for_ids = False
+        self._set_trouble("")
         self.ids_arrived.emit()
+
+    def _set_trouble(self, sentence: str) -> None:
+        if sentence != self._trouble:
+            self._trouble = sentence
+            self.trouble_changed.emit()
 
     def _fulfil_wish(self) -> None:
         wish, self._when_ready = self._when_ready, None

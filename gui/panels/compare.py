@@ -105,6 +105,7 @@ class ComparePanel(QWidget):
             comparison.state_changed,
             bar.look_changed,
             self._session.model_changed,
+            self._session.reading.changed,
             theme.notifier().changed,
         ):
             signal.connect(self._mark_dirty)

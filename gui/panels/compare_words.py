@@ -85,8 +85,9 @@ def models_text(agreement: tuple[int, int], divergence: Vector) -> str:
 
 def empty_text(comparison: Comparison) -> str:
     """What to do where there is nothing to show."""
+    reading = comparison.session.reading
     if comparison.session.model is None:
-        return _tr("Open a model first: it reads the left side.")
+        return reading.sentence(no_model=_tr("Open a model first: it reads the left side."))
     if comparison.against is Against.NOTHING:
         return _tr(
             "Choose above what to compare with: a second model that reads the same text, "
@@ -97,6 +98,8 @@ def empty_text(comparison: Comparison) -> str:
         second = comparison.second
         share = second.engine.activity.done / 1000 if second is not None else 0.0
         return _tr("The second model is being loaded: {share}").format(share=_share(share))
+    if not comparison.shows_opened and not comparison.session.is_ready:
+        return reading.sentence()
     if not len(comparison.left.subject.ids):
         return _tr("Type a prompt, or open a text on the left.")
     return _tr("Both sides are being read …")

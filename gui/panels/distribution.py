@@ -197,15 +197,7 @@ class DistributionPanel(QWidget):
         )
 
     def _empty_text(self) -> str:
-        session = self._session
-        if session.model is None:
-            if session.loading_path is not None:
-                return self.tr("Loading the model …")
-            return self.tr("Open a model to see which token it expects next.")
-        if session.is_reading:
-            return self.tr("The model is reading the text …")
-        if not session.is_ready:
-            return self.tr("Reading the text was stopped: step, or change the prompt, to go on.")
-        if not session.ids:
-            return self.tr("Type a prompt to see which token the model expects next.")
-        return self.tr("The model is reading the text …")
+        return self._session.reading.sentence(
+            no_model=self.tr("Open a model to see which token it expects next."),
+            empty=self.tr("Type a prompt to see which token the model expects next."),
+        )

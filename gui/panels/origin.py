@@ -134,6 +134,7 @@ class OriginPanel(QWidget):
             originator.state_changed,
             session.path_changed,
             session.model_changed,
+            session.reading.changed,
         ):
             signal.connect(self._frame.throttle)
         theme.notifier().changed.connect(self._restyle)
@@ -171,7 +172,8 @@ class OriginPanel(QWidget):
         if not self.isVisible():
             return
         originator, report = self.originator, self.originator.report
-        is_shown = report is not None and originator.obstacle in (None, Obstacle.READING)
+        is_followed = originator.obstacle is Obstacle.READING and self._session.is_reading
+        is_shown = report is not None and (originator.obstacle is None or is_followed)
         self.stack.setCurrentIndex(int(is_shown))
         self.legend.setVisible(is_shown)
         self.head.show_report(report if is_shown else None)
@@ -190,7 +192,7 @@ class OriginPanel(QWidget):
     def _show_obstacle(self, obstacle: Obstacle | None) -> None:
         self.against_bos.setVisible(obstacle is Obstacle.NO_SOURCE)
         if obstacle is not None:
-            self.empty.setText(origin_words.obstacle_text(obstacle))
+            self.empty.setText(origin_words.obstacle_text(obstacle, self._session.reading))
         elif self.originator.is_stopped:
             self.empty.setText(self.tr("Stopped: press Go on to work it out."))
         elif self._session.is_running:

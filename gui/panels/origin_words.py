@@ -12,6 +12,7 @@ from logitscope.backends.messages import Task
 from logitscope.display import label_of_bytes
 from logitscope.gui.origin_case import MANY_SPANS, Obstacle
 from logitscope.gui.origin_style import ORDER, label_meaning, label_name, sign_meaning
+from logitscope.gui.reading import Reading
 from logitscope.gui.widgets import numbers
 from logitscope.origin_spans import estimate
 from logitscope.origin_totals import OriginTotal
@@ -39,11 +40,14 @@ def _tr(text: str) -> str:
 # -- states -------------------------------------------------------------------------------------
 
 
-def obstacle_text(obstacle: Obstacle) -> str:
+def obstacle_text(obstacle: Obstacle, reading: Reading) -> str:
     """What to do about it."""
     return {
-        Obstacle.NO_MODEL: _tr("Open a model to see where its answers come from."),
-        Obstacle.READING: _tr("The model reads the prompt …"),
+        Obstacle.NO_MODEL: reading.sentence(
+            no_model=_tr("Open a model to see where its answers come from.")
+        ),
+        Obstacle.READING: reading.sentence(),
+        Obstacle.TOO_LONG: reading.too_long_sentence(),
         Obstacle.NO_SOURCE: _tr(
             "Nothing in the prompt is marked as a source yet. Put the caret into the text that the "
             "answer should come from and press Ctrl+M: its paragraph becomes a source, and this "

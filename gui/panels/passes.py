@@ -107,7 +107,12 @@ class PassesPanel(QWidget):
         session = self._session
         self._throttle = Throttle(REFRESH_MS, self)
         self._throttle.triggered.connect(self._refresh)
-        for signal in (session.passes.changed, session.model_changed, session.path_changed):
+        for signal in (
+            session.passes.changed,
+            session.model_changed,
+            session.path_changed,
+            session.reading.changed,
+        ):
             signal.connect(self._throttle.throttle)
         self.strip.current_changed.connect(self._show_detail)
         theme.notifier().changed.connect(self._set_fonts)
@@ -134,9 +139,12 @@ class PassesPanel(QWidget):
         self.stack.setCurrentIndex(1)
 
     def _empty_text(self) -> str:
-        if self._session.model is None:
-            return self.tr("Open a model to see what goes through it, and what it costs.")
-        return self.tr("Nothing went through the model yet: type a prompt, then press Step.")
+        nothing = self.tr("Nothing went through the model yet: type a prompt, then press Step.")
+        said = self._session.reading.sentence(
+            no_model=self.tr("Open a model to see what goes through it, and what it costs."),
+            empty=nothing,
+        )
+        return said or nothing
 
     def _show_detail(self) -> None:
         one = self.strip.current or self._session.passes.log.last

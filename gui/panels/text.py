@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QAction
@@ -112,6 +111,7 @@ class TextPanel(QWidget):
             signal.connect(self._show_path)
         session.selection_changed.connect(self._show_selection)
         session.run_changed.connect(self._show_run)
+        session.reading.changed.connect(self._show_reading)
 
     def set_overlay(self, overlay: Callable[[int], CellStyle | None] | None) -> None:
         """Let another panel say how tokens are marked; where it says None, they are as usual."""
@@ -180,6 +180,7 @@ class TextPanel(QWidget):
 
     def _show_path(self) -> None:
         session = self._session
+        self.view.set_placeholder(self._placeholder())
         if session.model is not None and not session.is_ready:
             self._wait_for_ids()
             return
@@ -191,13 +192,18 @@ class TextPanel(QWidget):
         self._shown_prompt = session.prompt_length
         if self._placed_ids is not session.state.prompt_ids:
             self._place_sources()
-        self.view.set_placeholder(self._placeholder())
         self._show_selection()
         self._show_note()
 
     def _show_stale(self) -> None:
         self.view.set_stale(True)
         self.strip.say_reading()
+
+    def _show_reading(self) -> None:
+        """How far the model is, or why it does not read."""
+        self.view.set_placeholder(self._placeholder())
+        if self._session.model is not None and not self._session.is_ready:
+            self._wait_for_ids()
 
     def _show_selection(self) -> None:
         session = self._session
@@ -208,16 +214,13 @@ class TextPanel(QWidget):
             self.view.scroll_to_end()
 
     def _placeholder(self) -> str:
-        session = self._session
-        if session.loading_path is not None:
-            name = Path(session.loading_path).name
-            return self.tr("Loading {0} …").format(name)
-        if session.model is None:
-            return self.tr(
+        return self._session.reading.sentence(
+            no_model=self.tr(
                 "Open a model to see its tokens.\n"
                 "Ctrl+O opens a file, Ctrl+L shows the models on this machine; or drop one here."
-            )
-        return self.tr("Type a prompt above: its tokens appear here.")
+            ),
+            empty=self.tr("Type a prompt above: its tokens appear here."),
+        )
 
     def _show_note(self) -> None:
         session = self._session

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
 from logitscope.display import name_of
 from logitscope.gui import theme
+from logitscope.gui.reading import Stage
 from logitscope.gui.session import Session
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.eliding_label import ElidingLabel
@@ -67,10 +68,18 @@ class TextStrip(QWidget):
 
     def say_reading(self) -> None:
         """The tokens shown are those of an older text."""
-        if self._session.is_reading:
+        reading = self._session.reading
+        progress = reading.progress
+        if reading.stage is Stage.UNREAD:
+            self.counter.setText(self.tr("not read: {why}").format(why=reading.sentence()))
+        elif progress is None:
             self.counter.setText(self.tr("reading the prompt …"))
         else:
-            self.counter.setText(self.tr("not read: step, or change the prompt"))
+            self.counter.setText(
+                self.tr("reading the prompt: {done} of {total} tokens …").format(
+                    done=numbers.count(progress[0]), total=numbers.count(progress[1])
+                )
+            )
 
     def refresh(self) -> None:
         """Show the session's state. The counter waits for the ids of a changed prompt."""
