@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Protocol
 
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QAction, QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
 
@@ -20,6 +20,7 @@ from logitscope.gui.words import mark, translated
 from logitscope.sources import Place
 
 CONTEXT = "Commands"
+_KEYS_BEFORE_SHORTCUTS = (QEvent.Type.ShortcutOverride, QEvent.Type.KeyRelease)
 
 
 class Menu(StrEnum):
@@ -90,6 +91,8 @@ class Command:
     """A line above it in the menu."""
     repeats: bool = True
     """Whether holding the key down goes on calling."""
+    repeats_if: Callable[[Session], bool] = _always
+    """When a key that is held down may call again; what is pressed anew is always called."""
 
     @property
     def all_keys(self) -> tuple[str, ...]:
@@ -112,6 +115,9 @@ class ActionSet(QObject):
         self._bare: dict[str, QAction] = {}
         self._idle_keys: dict[str, list[QShortcut]] = {}
         self._is_busy = shell.session.engine.activity.phase is not None
+        self._is_held = False
+        """The last key came again because it is held down."""
+        window.installEventFilter(self)
         for command in self.commands:
             self._add(command, shell, window)
         self._follow(shell.session)
@@ -165,7 +171,7 @@ class ActionSet(QObject):
         keys = ", ".join(key_text(key) for key in command.all_keys)
         action.setToolTip(f"{translated(CONTEXT, command.tip)}  ({keys})")
         action.setStatusTip(translated(CONTEXT, command.tip))
-        action.triggered.connect(partial(_call, command.call, shell))
+        action.triggered.connect(partial(self._call, command, shell))
         if command.icon:
             action.setIcon(icons.icon(command.icon))
             action.setIconVisibleInMenu(False)
@@ -179,6 +185,16 @@ class ActionSet(QObject):
             ]
         for key in command.bare_keys:
             self._bare[QKeySequence(key).toString()] = action
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Shortcuts do not say whether their key is held down; what precedes them does."""
+        if event.type() in _KEYS_BEFORE_SHORTCUTS and isinstance(event, QKeyEvent):
+            self._is_held = event.isAutoRepeat()
+        return super().eventFilter(watched, event)
+
+    def _call(self, command: Command, shell: Shell) -> None:
+        if not self._is_held or command.repeats_if(self._session):
+            command.call(shell)
 
     def _follow(self, session: Session) -> None:
         for signal in (
@@ -199,10 +215,6 @@ class ActionSet(QObject):
         if self._is_busy is not (activity.phase is not None):
             self._is_busy = not self._is_busy
             self.refresh()
-
-
-def _call(function: Callable[[Shell], object], shell: Shell) -> None:
-    function(shell)
 
 
 def _key_of(event: QKeyEvent) -> str:

@@ -87,6 +87,10 @@ def can_run(session: Session) -> bool:
     return session.model is not None and not session.is_running
 
 
+def can_step(session: Session) -> bool:
+    return session.steps.can_ask
+
+
 def can_stop(session: Session) -> bool:
     return session.can_stop
 
@@ -221,7 +225,8 @@ _JUMPS = (
 _GENERATE = (
     Command("step", _text("Step"), Menu.GENERATE, ("F10", "Ctrl+Right"),
             lambda shell: shell.session.step(),
-            _text("Generate one token."), "step", can_run, bare_keys=("Right",)),
+            _text("Generate one token."), "step", can_step, bare_keys=("Right",),
+            repeats_if=can_run),
     Command("run", _text("Run"), Menu.GENERATE, ("F5", "Ctrl+Return"),
             lambda shell: shell.run(),
             _text("Generate many tokens."), "run", can_run, repeats=False),

@@ -124,7 +124,7 @@ class Transport(QWidget):
         session = self._session
         can_go_on = session.model is not None and not session.is_running
         has_text = bool(session.state.text or session.ids)
-        self.step.setEnabled(can_go_on and has_text)
+        self.step.setEnabled(session.steps.can_ask and has_text)
         self.run.setEnabled(can_go_on and has_text)
         self._follow_activity()
         self.rewind.setEnabled(bool(session.document.path))
