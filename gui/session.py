@@ -279,6 +279,7 @@ class Session(SessionView):
         self._path_was_changed()
 
     def _push(self, title: str, before: State, kind: Kind = Kind.OTHER) -> Change:
+        self.steps.note_change()
         return self._history.push(title, before, self.state, kind)
 
     def _restore(self, state: State) -> None:

@@ -29,7 +29,6 @@ class StepQueue(QObject):
         self._number = 0
         """Of the last step's run."""
         self._is_starting = False
-        session.undo_stack.indexChanged.connect(self._follow_others)
         session.selection_changed.connect(self._follow_selection)
         runner.running_changed.connect(self._follow_runs)
         # Behind the session, which has then taken the step and shown its row.
@@ -75,7 +74,8 @@ class StepQueue(QObject):
         self._is_starting = False
         self._number = self._runner.number
 
-    def _follow_others(self) -> None:
+    def note_change(self) -> None:
+        """The document is another one: by a step of its own, or by something else."""
         if not self._is_starting:
             self.forget()
 
@@ -86,7 +86,7 @@ class StepQueue(QObject):
 
     def _follow_runs(self) -> None:
         if self._is_running:
-            self._follow_others()
+            self.note_change()
 
     def _take(self, reply: Reply) -> None:
         match reply:
