@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from logitscope.attribution_units import GradientMethod, TokenAttribution
+from logitscope.surprisal import TokenNumbers
 from logitscope.unembedding import Unembedding
 from logitscope.vocabulary import Vocabulary
 
@@ -85,6 +86,8 @@ class Capabilities:
     gradients: bool = False
     """The log-probability of a token can be traced to the tokens before it: the backend is a
     `WithGradients`."""
+    numbers: bool = False
+    """Scored tokens need no rows: the backend is a `WithNumbers`."""
     offload: bool = False
     """The weights, or some of them, are on a GPU."""
     cut_cache: bool = False
@@ -255,6 +258,19 @@ class WithHiddenState(Protocol):
 
         Uses the cache as ``next_logits`` does, and raises what it raises; the parts add up to the
         row's own logit within 1e-3 in float32."""
+
+
+class WithNumbers(Protocol):
+    """What a backend with the capability ``numbers`` can do besides."""
+
+    def score_numbers(
+        self, ids: Sequence[int], start: int, stop: int, watch: Watch = UNWATCHED
+    ) -> Iterator[TokenNumbers]:
+        """Numbers of the tokens ``ids[start:stop]``, in order, in chunks: those that
+        ``surprisal.token_numbers`` finds in the rows of ``score``.
+
+        Tokens of a chunk from the first whose row is no distribution on are left out of it. Raises
+        what ``score`` raises."""
 
 
 class WithGradients(Protocol):

@@ -19,7 +19,6 @@ from logitscope.attribution_units import GradientMethod, TokenAttribution
 from logitscope.backends.base import (
     UNWATCHED,
     BackendError,
-    Capabilities,
     ChatMessage,
     ContextOverflow,
     LoadOptions,
@@ -31,21 +30,18 @@ from logitscope.backends.base import (
     Watch,
 )
 from logitscope.backends.chat_template import render
+from logitscope.backends.hf_describe import chat_template, describe_model, special_ids
 from logitscope.backends.hf_files import inspect_folder
 from logitscope.backends.hf_gguf import load_gguf
 from logitscope.backends.hf_gradients import Gradients
-from logitscope.backends.hf_load import (
-    LoadedParts,
-    describe_device,
-    free_memory,
-    import_libraries,
-    load_parts,
-)
+from logitscope.backends.hf_load import LoadedParts, import_libraries, load_parts
+from logitscope.backends.hf_numbers import TOKENS, HeadNumbers
 from logitscope.backends.hf_sequence import CachedSequence
 from logitscope.backends.hf_unembedding import OutputHead
 from logitscope.backends.hf_variants import Variants, memory_checked
-from logitscope.backends.hf_vocabulary import SpecialIds, encode, read_vocabulary
+from logitscope.backends.hf_vocabulary import encode, read_vocabulary
 from logitscope.backends.llamacpp_plan import physical_cores
+from logitscope.backends.numbers import numbers_of
 from logitscope.backends.plain_variants import (
     Range,
     check_cuts,
@@ -53,21 +49,14 @@ from logitscope.backends.plain_variants import (
     score_each,
     score_each_cut,
 )
+from logitscope.slice_numbers import TooManyTies
+from logitscope.surprisal import TokenNumbers
 from logitscope.unembedding import Unembedding
 from logitscope.vocabulary import Vocabulary
-
-CONTEXT_KEYS = ("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length")
-"""Where the families of models write the longest text they were trained on."""
-
-UNLIMITED_CONTEXT = 1 << 20
-"""For models that state no limit, such as recurrent ones."""
 
 CPU_ROWS_BYTES = 64 << 20
 """Most that the logits of one scoring pass take on the CPU. Soft-capped heads (Gemma 2) hold them
 three times; 64 rows of 262,144 entries already give matrix products their full speed."""
-
-CONTEXT_MEMORY_SHARE = 0.8
-"""The part of the free memory that the KV cache may fill."""
 
 
 def load(path: Path, options: LoadOptions, watch: Watch = UNWATCHED) -> HfBackend:
@@ -104,6 +93,7 @@ class HfBackend:
         self._vocabulary, notes = read_vocabulary(
             parts.tokenizer.backend_tokenizer, n_vocab, special
         )
+        self._numbers = HeadNumbers(torch, self._head, n_vocab)
         gradients = Gradients(torch, parts.model, special.bos)
         facts = describe_model(torch, parts, options, self._sequence)
         self._info = replace(
@@ -114,6 +104,7 @@ class HfBackend:
                 facts.capabilities,
                 hidden_state=self._head.is_understood,
                 gradients=gradients.is_possible,
+                numbers=self._numbers.is_possible,
             ),
         )
         self._sequence.reset()
@@ -196,6 +187,48 @@ class HfBackend:
             watch.report(last - start, stop - start)
             yield rows
 
+    def score_numbers(
+        self, ids: Sequence[int], start: int, stop: int, watch: Watch = UNWATCHED
+    ) -> Iterator[TokenNumbers]:
+        """See ``base.WithNumbers``."""
+        if not 1 <= start <= stop <= len(ids):
+            raise ValueError(f"tokens {start} to {stop} are not within 1 to {len(ids)}")
+        if start < stop:
+            self._check_ids(ids[: stop - 1])
+            self._check_ids(ids[stop - 1 : stop])
+        return self._number_chunks(ids, start, stop, watch)
+
+    def _number_chunks(
+        self, ids: Sequence[int], start: int, stop: int, watch: Watch
+    ) -> Iterator[TokenNumbers]:
+        for first in range(start, stop, TOKENS):
+            last = min(first + TOKENS, stop)
+            done = 0
+            for numbers in self._numbers_within(ids, first, last, watch):
+                yield numbers
+                done += len(numbers.rank)
+            if done < last - first:
+                return
+            watch.report(last - start, stop - start)
+
+    def _numbers_within(
+        self, ids: Sequence[int], start: int, stop: int, watch: Watch
+    ) -> Iterator[TokenNumbers]:
+        targets = ids[start:stop]
+        states = self._states(ids[: stop - 1], len(targets), watch)
+        try:
+            return iter([self._numbers.of(states, targets, watch)])
+        except TooManyTies:
+            quiet = Watch(watch.is_cancelled, flag_address=watch.flag_address)
+            return numbers_of(self._score_chunks(ids, start, stop, quiet), targets)
+
+    def _states(self, ids: Sequence[int], count: int, watch: Watch) -> Any:
+        """What goes into the head behind each of the last ``count`` ids; tensor (count, K)."""
+        self._sequence.forget_row()
+        with self._head.gathering() as states:
+            self._rows(ids, count, watch)
+        return self._torch.cat(states)[-count:]
+
     def score_variants(
         self,
         contexts: Sequence[Sequence[int]],
@@ -249,6 +282,7 @@ class HfBackend:
 
     def close(self) -> None:
         """Free weights and caches; twice is harmless."""
+        self._numbers.close()
         self._gradients.close()
         self._variants.close()
         self._head.close()
@@ -298,92 +332,3 @@ def _first_pass(torch: Any, parts: LoadedParts, bos: int) -> tuple[CachedSequenc
             "damaged, download them again."
         )
     return sequence, len(row)
-
-
-def special_ids(tokenizer: Any, model: Any) -> SpecialIds:
-    """BOS, EOS and all ids that end a text, from tokenizer, configuration and generation config."""
-    ends = {tokenizer.eos_token_id}
-    for source in (model.config, getattr(model, "generation_config", None)):
-        stated = getattr(source, "eos_token_id", None)
-        ends.update(stated if isinstance(stated, (list, tuple)) else [stated])
-    end_ids = frozenset(i for i in ends if isinstance(i, int))
-    return SpecialIds(tokenizer.bos_token_id, tokenizer.eos_token_id, end_ids)
-
-
-def chat_template(tokenizer: Any) -> str | None:
-    """The default template of the folder, or None."""
-    template = tokenizer.chat_template
-    if isinstance(template, dict):
-        template = template.get("default")
-    return template if isinstance(template, str) else None
-
-
-def trained_context(config: Any) -> int | None:
-    """The longest text of the training as the configuration states it."""
-    values = (getattr(config, key, None) for key in CONTEXT_KEYS)
-    return next((v for v in values if isinstance(v, int) and 0 < v < 1 << 31), None)
-
-
-def choose_context(
-    trained: int | None, wanted: int | None, kv_bytes: float, free: int
-) -> tuple[int, list[str]]:
-    """Tokens the model may hold, and sentences about what was cut."""
-    notes = []
-    limit = trained or UNLIMITED_CONTEXT
-    length = min(wanted or limit, limit)
-    if wanted and wanted > limit:
-        notes.append(f"The model knows only {limit} positions, fewer than the {wanted} asked for.")
-    fitting = int(free * CONTEXT_MEMORY_SHARE / kv_bytes) if kv_bytes else length
-    if fitting < length:
-        length = max(fitting, 1)
-        notes.append(f"The context is cut to {length} tokens, so that its cache fits the memory.")
-    return length, notes
-
-
-def describe_model(
-    torch: Any, parts: LoadedParts, options: LoadOptions, sequence: CachedSequence
-) -> ModelInfo:
-    """Fill ModelInfo from the loaded weights and the cache of a first pass."""
-    model, identity = parts.model, parts.identity
-    text_config = model.config.get_text_config(decoder=True)
-    weights = list(model.parameters())
-    dtype = str(weights[0].dtype).removeprefix("torch.")
-    trained = trained_context(text_config)
-    context, notes = choose_context(
-        trained, options.context_length, sequence.bytes_per_token, free_memory(torch, parts.device)
-    )
-    if identity.stored_as != dtype:
-        notes.append(f"The weights are stored as {identity.stored_as} and computed in {dtype}.")
-    if dtype == "bfloat16":
-        notes.append("Logits are computed in bfloat16: near 20 they come in steps of 0.125.")
-    return ModelInfo(
-        name=identity.name,
-        path=str(identity.path),
-        backend="hf",
-        architecture=str(model.config.model_type),
-        parameters=sum(weight.numel() for weight in weights),
-        quantization=dtype,
-        n_vocab=0,
-        context_length=context,
-        trained_context_length=trained,
-        weight_bytes=sum(weight.numel() * weight.element_size() for weight in weights),
-        kv_bytes_per_token=sequence.bytes_per_token,
-        device=describe_device(torch, parts.device),
-        has_chat_template=chat_template(parts.tokenizer) is not None,
-        tied_embeddings=_is_tied(model),
-        header_hash=identity.header_hash,
-        capabilities=Capabilities(
-            prefix_reuse=sequence.can_be_cut,
-            offload=not parts.device.startswith("cpu"),
-            cut_cache=sequence.can_be_masked,
-        ),
-        notes=tuple(notes),
-    )
-
-
-def _is_tied(model: Any) -> bool | None:
-    """Whether the output head is the embedding table itself; None where there is no such pair."""
-    head, table = model.get_output_embeddings(), model.get_input_embeddings()
-    if head is None or table is None:
-        return None
-    return bool(head.weight.data_ptr() == table.weight.data_ptr())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,9 @@ TOLERANCE = {"torch.float32": 1e-4, "torch.float64": 1e-6}
 
 COARSE_TOLERANCE = 2e-2
 """For bfloat16 and float16: the head's output is rounded to 8 or 11 bits, then scaled again."""
+
+EXACT_TOLERANCE = 1e-5
+"""Of a row in float32 that differs by nothing but the order in which products are summed."""
 
 
 class OutputHead:
@@ -44,6 +49,9 @@ class OutputHead:
         self._cap: float | None = None
         self.is_understood = False
         """The rows of the model can be rebuilt from hidden state and table."""
+        self.is_exact = False
+        """They can be rebuilt in parts, up to the rounding of float32."""
+        self._gathered: list[Any] | None = None
 
     def close(self) -> None:
         """Let the weights go; twice is harmless."""
@@ -65,10 +73,63 @@ class OutputHead:
         self._cap = self._stated_cap()
         allowed = TOLERANCE.get(str(self._head.weight.dtype), COARSE_TOLERANCE) * np.ptp(row)
         for scale in self._possible_scales(raw, row):
-            if np.abs(self._capped(scale * raw) - row).max() <= allowed:
+            error = np.abs(self._capped(scale * raw) - row).max()
+            if error <= allowed:
                 self._scale = scale
                 self.is_understood = True
+                self.is_exact = self._is_plain() and bool(error <= EXACT_TOLERANCE * np.ptp(row))
                 return
+
+    @contextmanager
+    def gathering(self) -> Iterator[list[Any]]:
+        """Collect the head's inputs, tensors of shape (t, K), instead of its outputs: until the end
+        of the block each pass gives the row of its last position only."""
+        self._gathered = []
+        try:
+            yield self._gathered
+        finally:
+            self._gathered = None
+
+    def logits(self, states: Any, first: int, out: Any) -> Any:
+        """Logits of the ids from ``first`` on behind states (n, K), in ``out``, (size, n)."""
+        part = slice(first, first + len(out))
+        raw = self._torch.mm(self._head.weight[part], states.t(), out=out)
+        if self._head.bias is not None:
+            raw += self._head.bias[part, None]
+        return self._finished(raw)
+
+    def bounds(self, states: Any, ids: NDArray[np.int64]) -> tuple[Any, Any]:
+        """Between which values ``logits`` gives the logit of ``ids[i]`` behind ``states[i]``; (n,)
+        each, float32.
+
+        A sum of K products in any order is off by at most about K / 2**24 times the sum of their
+        sizes (Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 3.1).
+        """
+        products = states.double() * self._head.weight[ids].double()
+        raw, size = products.sum(dim=1), products.abs().sum(dim=1)
+        if self._head.bias is not None:
+            bias = self._head.bias[ids].double()
+            raw, size = raw + bias, size + bias.abs()
+        reach = states.shape[1] * 2.0**-23 * size
+        # tanh and the products behind the head are off by some units in the last place.
+        more = 2.0**-20 * (abs(self._scale) * size + (self._cap or 0.0))
+        sides = [self._finished(raw - reach), self._finished(raw + reach)]
+        low, high = sides if self._scale > 0 else sides[::-1]
+        return (low - more).float().numpy(), (high + more).float().numpy()
+
+    def _finished(self, raw: Any) -> Any:
+        """What the model does with the head's output, in place where it is float32."""
+        if self._scale != 1.0:
+            raw *= self._scale
+        if self._cap is not None:
+            raw = self._torch.tanh(raw / self._cap) * self._cap
+        return raw
+
+    def _is_plain(self) -> bool:
+        """Whether the head is nothing but a matrix in float32 on the CPU."""
+        weight = self._head.weight
+        is_linear = type(self._head) is self._torch.nn.Linear
+        return is_linear and weight.dtype is self._torch.float32 and weight.device.type == "cpu"
 
     def explain(self, token_id: int, row: NDArray[np.float32], *, tied: bool) -> Unembedding:
         """Take the logit of a token in ``row``, shape (V,), of the newest pass to pieces.
@@ -93,10 +154,15 @@ class OutputHead:
             model_logit=float(row[token_id]),
         )
 
-    def _keep(self, _module: Any, arguments: tuple[Any, ...]) -> None:
+    def _keep(self, _module: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         # A copy: a slice would keep the states of all positions of a scoring pass alive.
         states = arguments[0].detach()
-        self._hidden = states.reshape(-1, states.shape[-1])[-1].clone()
+        flat = states.reshape(-1, states.shape[-1])
+        self._hidden = flat[-1].clone()
+        if self._gathered is None:
+            return arguments
+        self._gathered.append(flat)
+        return arguments[0][..., -1:, :], *arguments[1:]
 
     def _stated_cap(self) -> float | None:
         stated = (getattr(self._config, key, None) for key in CAP_KEYS)

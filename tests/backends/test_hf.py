@@ -23,6 +23,7 @@ from logitscope.backends.base import (
     LoadOptions,
     Watch,
 )
+from logitscope.backends.hf_describe import choose_context
 from logitscope.backends.hf_files import inspect_folder
 from logitscope.backends.hf_vocabulary import PROOF_TEXT
 
@@ -283,7 +284,7 @@ def test_the_context_can_be_chosen_shorter(tiny_hf: Path) -> None:
 
 
 def test_the_context_is_cut_where_its_cache_would_not_fit() -> None:
-    length, notes = hf.choose_context(32_768, None, kv_bytes=1e6, free=10_000_000_000)
+    length, notes = choose_context(32_768, None, kv_bytes=1e6, free=10_000_000_000)
     assert length == 8_000
     assert "8000" in notes[0]
 

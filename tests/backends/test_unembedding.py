@@ -13,6 +13,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
 transformers = pytest.importorskip("transformers", reason="the extra `torch` is not installed")
 tiny_models: Any = pytest.importorskip("tiny_models")
+head_families: Any = pytest.importorskip("head_families")
 
 from logitscope.backends import hf  # noqa: E402
 from logitscope.backends.base import UNWATCHED, LoadOptions  # noqa: E402
@@ -22,72 +23,16 @@ from logitscope.backends.hf_unembedding import OutputHead  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
+IDS = head_families.IDS
 CPU = LoadOptions(device="cpu", threads=1)
-SMALL = {
-    "vocab_size": 101,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 8,
-    "max_position_embeddings": 64,
-    "pad_token_id": 0,
-    "bos_token_id": 1,
-    "eos_token_id": 2,
-    "initializer_range": 0.4,
-}
-GPT_SIZES = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64, "rotary_dim": 8}
-
-FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
-    "llama": ("llama", {}),
-    "tied": ("qwen3", {"tie_word_embeddings": True}),
-    "untied": ("qwen3", {"tie_word_embeddings": False}),
-    "soft cap": ("gemma2", {"sliding_window": 6, "final_logit_softcapping": 5.0}),
-    "soft cap off": ("gemma2", {"sliding_window": 6, "final_logit_softcapping": None}),
-    "bias of GPT-J": ("gptj", GPT_SIZES),
-    "bias of Phi": ("phi", {"num_key_value_heads": 4}),
-    "scale of Cohere": ("cohere", {"logit_scale": 0.0625}),
-    "scale of Granite": ("granite", {"logits_scaling": 8.0}),
-    "scale of Falcon-H1": (
-        "falcon_h1",
-        {"lm_head_multiplier": 0.03, "mamba_d_ssm": 32, "mamba_n_heads": 4, "mamba_d_head": 8,
-         "mamba_d_state": 4, "mamba_n_groups": 1, "mamba_chunk_size": 8},
-    ),
-    "projection before the head": ("opt", {"ffn_dim": 48, "word_embed_proj_dim": 16}),
-    "recurrent": ("mamba", {"state_size": 4}),
-}  # fmt: skip
-
-IDS = np.random.default_rng(5).integers(3, 101, size=24).tolist()
 
 
-def build(case: str) -> Any:
-    family, changes = FAMILIES[case]
-    config = transformers.AutoConfig.for_model(family, **(SMALL | changes))
-    with torch.random.fork_rng():
-        torch.manual_seed(3)
-        model = transformers.AutoModelForCausalLM.from_config(config).eval()
-        head = model.get_output_embeddings()
-        if getattr(head, "bias", None) is not None:
-            # The library begins with zeros, which would hide a forgotten bias.
-            torch.nn.init.normal_(head.bias)
-    return model
-
-
-def learned(model: Any) -> tuple[OutputHead, CachedSequence]:
-    head = OutputHead(torch, model)
-    sequence = CachedSequence(torch, model)
-    sequence.settle(1)
-    head.learn(sequence.rows([1], 1, UNWATCHED)[0])
-    return head, sequence
-
-
-@pytest.mark.parametrize("case", FAMILIES)
+@pytest.mark.parametrize("case", head_families.FAMILIES)
 def test_the_parts_add_up_to_the_logit_of_transformers(case: str) -> None:
-    model = build(case)
+    model = head_families.build(case)
     with torch.inference_mode():
         expected = model(torch.tensor([IDS]), use_cache=False).logits[0].float().numpy()
-    head, sequence = learned(model)
+    head, sequence = head_families.learned(model)
     assert head.is_understood
     for length in (20, 24, 9):
         row = sequence.rows(IDS[:length], 1, UNWATCHED)[0]
@@ -99,10 +44,10 @@ def test_the_parts_add_up_to_the_logit_of_transformers(case: str) -> None:
 
 def test_the_hidden_state_is_the_one_behind_the_final_norm() -> None:
     """Llama's ``model(...)`` ends in the final norm: its last state is the head's input."""
-    model = build("llama")
+    model = head_families.build("llama")
     with torch.inference_mode():
         state = model.model(torch.tensor([IDS]), use_cache=False).last_hidden_state[0, -1]
-    head, sequence = learned(model)
+    head, sequence = head_families.learned(model)
     parts = head.explain(7, sequence.rows(IDS, 1, UNWATCHED)[0], tied=False)
     weights = model.lm_head.weight[7].detach()
     assert parts.width == 32
@@ -125,13 +70,13 @@ def test_the_hidden_state_is_the_one_behind_the_final_norm() -> None:
     ],
 )
 def test_every_part_is_named(case: str, scale: float, cap: float | None, has_bias: bool) -> None:
-    head, sequence = learned(build(case))
+    head, sequence = head_families.learned(head_families.build(case))
     parts = head.explain(50, sequence.rows(IDS, 1, UNWATCHED)[0], tied=False)
     assert (parts.scale, parts.soft_cap, parts.bias is not None) == (scale, cap, has_bias)
 
 
 def test_a_scale_that_nobody_states_is_measured() -> None:
-    model = build("llama")
+    model = head_families.build("llama")
     forward = model.forward
 
     @functools.wraps(forward)
@@ -141,13 +86,13 @@ def test_a_scale_that_nobody_states_is_measured() -> None:
         return output
 
     model.forward = scaled
-    head, sequence = learned(model)
+    head, sequence = head_families.learned(model)
     parts = head.explain(50, sequence.rows(IDS, 1, UNWATCHED)[0], tied=False)
     assert parts.scale == pytest.approx(0.37, rel=1e-5)
 
 
 def test_a_head_that_does_something_else_is_not_explained() -> None:
-    model = build("llama")
+    model = head_families.build("llama")
     head = OutputHead(torch, model)
     row = CachedSequence(torch, model).rows([1], 1, UNWATCHED)[0]
     head.learn(row**2)
