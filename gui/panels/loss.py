@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QHideEvent, QShowEvent
@@ -10,13 +10,13 @@ from PySide6.QtWidgets import QMenu, QSplitter, QVBoxLayout, QWidget
 
 from logitscope.gui import theme
 from logitscope.gui.notices import Notice
-from logitscope.gui.panels import loss_words
 from logitscope.gui.panels.loss_bar import LossBar, WindowsRow
 from logitscope.gui.panels.loss_drawn import Drawn
 from logitscope.gui.panels.loss_export import LossExport
 from logitscope.gui.panels.loss_figures import Figures
 from logitscope.gui.panels.loss_heat import Heat
 from logitscope.gui.panels.loss_opening import TextOpener
+from logitscope.gui.panels.loss_text import HeatText
 from logitscope.gui.scoring import Scorer
 from logitscope.gui.session import Session
 from logitscope.gui.subjects import OpenedText, ScreenText
@@ -28,12 +28,10 @@ from logitscope.gui.widgets.note_bar import NoteBar
 from logitscope.gui.words import mark
 from logitscope.heat import Measure
 from logitscope.losses import LossTable
-from logitscope.vocabulary import Vocabulary
 
 FRAME_MS = 33
 """Chunks of a fast model arrive more often than a heatmap needs to be drawn."""
 SUMMARY_MS = 500
-UNITS_MS = 50
 LONG_TEXT = 50_000
 """From so many tokens on the averages, which read all of them, are written twice a second."""
 
@@ -59,7 +57,6 @@ class LossPanel(QWidget):
         self._session = session
         self._drawn = Drawn()
         self._dirty = range(0)
-        self._shown_text: tuple[Sequence[int] | None, Vocabulary | None] = None, None
         self._opened_position: int | None = None
         self.opened_text = OpenedText(session, self)
         self._scorers = (
@@ -69,6 +66,7 @@ class LossPanel(QWidget):
         self._scorer = self._scorers[0]
         self.opener = TextOpener(self)
         self._make_widgets()
+        self.text = HeatText(session, self.heat_view, self.curve, self._drawn, self)
         self.export = LossExport(session, self, self.body)
         self._lay_out()
         self._connect()
@@ -116,6 +114,8 @@ class LossPanel(QWidget):
             scorer.subject.changed.connect(self._mark_dirty)
         session.selection_changed.connect(self._show_selection)
         session.model_changed.connect(self._mark_all)
+        self.text.changed.connect(self._mark_all)
+        self.text.told.connect(self._tell_why)
         self._connect_bar()
         heat_view, curve = self.heat_view, self.curve
         heat_view.set_tooltip(self._tooltip_of)
@@ -174,6 +174,7 @@ class LossPanel(QWidget):
         """Score this text beside the document."""
         self.bar.set_opened(name)
         self._opened_position = None
+        self.text.set_opened(text)
         self.opened_text.set_text(text, name)
         self.note.say(note, self.tr("Close"), lambda: self.note.say(""))
         self._choose_source(opened=True)
@@ -184,6 +185,7 @@ class LossPanel(QWidget):
     def _choose_source(self, opened: bool) -> None:
         self._scorer.set_active(False)
         self._scorer = self._scorers[int(opened)]
+        self.text.set_opened(self.opened_text.text if opened else None)
         self._scorer.set_active(self.isVisible())
         if not opened:
             self.note.say("")
@@ -332,34 +334,19 @@ class LossPanel(QWidget):
             self._averages.start()
 
     def _show_tokens(self) -> None:
-        self.heat_view.view.set_placeholder(
-            loss_words.placeholder(
-                self._session, self.opened_text.text if self.shows_opened else None
-            )
-        )
-        ids, vocabulary = self._scorer.subject.ids, self._fitting_vocabulary()
-        if len(ids) != len(self.table):
-            return
-        shown, its_vocabulary = self._shown_text
-        if vocabulary is its_vocabulary and (ids is shown or ids == shown):
-            return
-        self._shown_text = ids, vocabulary
-        self.heat_view.set_text(ids, vocabulary, grows=not self.shows_opened)
-        self.curve.set_range(range(0))
-        self._drawn.set_text(vocabulary)
-        # Between the first row and the first text, for which it is needed.
-        QTimer.singleShot(UNITS_MS, self, lambda: self._drawn.units)
-
-    def _fitting_vocabulary(self) -> Vocabulary | None:
-        """None while the ids are those of another model: the new one's are on their way."""
-        vocabulary, ids = self._session.vocabulary, self.table.ids
-        if vocabulary is None or (len(ids) and int(ids.max()) >= len(vocabulary)):
-            return None
-        return vocabulary
+        self.text.show(self._scorer.subject.ids, self.table)
 
     def _show_averages(self) -> None:
+        if self.text.is_older:
+            why = self._session.reading.sentence()
+            self.figures.say_older(why if len(self.table) > 1 else "")
+            return
         units = self._drawn.units if len(self.table) > 1 else None
         self.figures.show_averages(self.table, self.heat_view.chosen, units)
+
+    def _tell_why(self) -> None:
+        if self.text.is_older and self.isVisible():
+            self._show_averages()
 
     def _show_windows(self) -> None:
         scorer, model = self._scorer, self._session.model

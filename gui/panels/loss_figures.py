@@ -44,6 +44,10 @@ class Figures(QWidget):
         parts = loss_words.summary_parts(summary, is_part=bool(chosen))
         self._say((*parts, loss_words.summary_tip(summary)), parts)
 
+    def say_older(self, why: str) -> None:
+        """The numbers on show are an older text's, and ``why``; "" where there are none."""
+        self._say((why,), (self.tr("of the text before"), why) if why else ())
+
     def _say(self, tip: tuple[str, ...], parts: tuple[str, ...] = ()) -> None:
         self.summary.setFont(theme.number_font())
         self.summary.set_parts(parts)

@@ -101,10 +101,11 @@ def short_number(value: float) -> str:
 
 def placeholder(session: SessionView, opened: str | None) -> str:
     """What stands where no tokens are; ``opened``: the opened text, None for that on screen."""
-    if session.model is None:
-        return _tr("Open a model to see which tokens of a text surprise it.")
-    if opened is None:
-        return _tr("Type a prompt, or open, paste or drop a text here, to score its tokens.")
+    if session.model is None or opened is None:
+        return session.reading.sentence(
+            no_model=_tr("Open a model to see which tokens of a text surprise it."),
+            empty=_tr("Type a prompt, or open, paste or drop a text here, to score its tokens."),
+        )
     if not opened:
         return _tr("The opened text is empty: open another.")
     return _tr("The model is reading the text …")

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
 
 from logitscope.envelope import BlockedSeries, Envelope, rolling_mean
 from logitscope.gui import colors, theme
+from logitscope.gui.widgets.token_canvas import STALE_OPACITY
 
 Vector = NDArray[np.float64]
 
@@ -56,6 +57,7 @@ class LossCurve(QWidget):
         self._tooltip_of: Callable[[int], str] = lambda _position: ""
         self._anchor: int | None = None
         self._is_choosing = False
+        self._is_stale = False
         self._is_fitting = False
         """The range is being set from here, and what it shows is drawn once behind that."""
         self._position: int | None = None
@@ -143,6 +145,11 @@ class LossCurve(QWidget):
     def set_tooltip(self, tooltip_of: Callable[[int], str]) -> None:
         """Who says what a position's tooltip is (rich text)."""
         self._tooltip_of = tooltip_of
+
+    def set_stale(self, is_stale: bool) -> None:
+        """Whether the numbers are those of an older text: then they are drawn faint."""
+        self._is_stale = is_stale
+        self._veil()
 
     def sizeHint(self) -> QSize:
         return QSize(640, USUAL_HEIGHT)
@@ -264,6 +271,13 @@ class LossCurve(QWidget):
             axis.setPen(palette.line)
             axis.setTextPen(palette.muted)
             axis.setTickFont(theme.number_font(-2))
+        self._veil()
+
+    def _veil(self) -> None:
+        """Cover what is stale with the colour of the page."""
+        if self._has_plot:
+            page = colors.with_alpha(theme.palette().page, 1 - STALE_OPACITY)
+            self.plot.setForegroundBrush(page if self._is_stale else Qt.BrushStyle.NoBrush)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TypeVar
 
 import psutil
 import pytest
-from PySide6.QtCore import QEvent, QObject
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from logitscope.backends.base import LoadOptions
+from logitscope.backends.fake import load as load_fake
+from logitscope.distribution import log_softmax
 from logitscope.gui.engine import Engine
 from logitscope.gui.notices import Notice
 from logitscope.gui.panels.distribution import DistributionPanel
@@ -228,3 +231,83 @@ class Listener(QObject):
     def eventFilter(self, _watched: QObject, _event: QEvent) -> bool:
         self._heard.add(self._said())
         return False
+
+
+# -- losses -------------------------------------------------------------------------------------
+
+
+def test_a_prompt_longer_than_the_context_is_scored_in_windows(
+    qtbot: QtBot, session: Session, loss: LossPanel
+) -> None:
+    open_model(qtbot, session)
+    session.set_prompt(LONG)
+    qtbot.waitUntil(lambda: len(loss.table) == 501, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: loss.table.first_unknown == 501, timeout=WAIT_MS)
+    loss.flush()
+    backend, ids = load_fake(Path(MODEL), LoadOptions()), session.ids
+    for position in (1, 63):
+        row = backend.next_logits(ids[:position])
+        assert loss.table.loss[position] == pytest.approx(
+            -log_softmax(row)[ids[position]], abs=1e-6
+        )
+    backend.close()
+    assert loss.windows.isVisible()
+    assert not loss.heat_view.view._is_stale
+
+
+def test_losses_of_an_older_text_are_faint_and_say_so(
+    qtbot: QtBot, session: Session, loss: LossPanel
+) -> None:
+    write(qtbot, session, loss, "word", SLOW)
+    figures, view = loss.figures.summary, loss.heat_view.view
+    assert "perplexity" in figures.text()
+    session.set_prompt(LONG)
+    qtbot.waitUntil(lambda: "of the text before" in figures.text(), timeout=WAIT_MS)
+    assert view._is_stale
+    assert veiled(loss)
+    session.stop_all()
+    qtbot.waitUntil(lambda: "stopped" in figures.text(), timeout=WAIT_MS)
+    session.set_prompt("words")
+    qtbot.waitUntil(lambda: "perplexity" in figures.text(), timeout=WAIT_MS)
+    assert not view._is_stale
+    assert not veiled(loss)
+
+
+def test_losses_outlive_their_model_and_are_there_again_with_it(
+    qtbot: QtBot, session: Session, loss: LossPanel
+) -> None:
+    write(qtbot, session, loss, "word", MODEL)
+    figures, view = loss.figures.summary, loss.heat_view.view
+    before, ids = figures.text(), tuple(view.ids)
+    kill_model(qtbot, session)
+    qtbot.waitUntil(lambda: "process has ended" in figures.text())
+    assert (tuple(view.ids), view._is_stale, view.vocabulary is None) == (ids, True, False)
+    session.reload_model()
+    qtbot.waitUntil(lambda: figures.text() == before, timeout=WAIT_MS)
+    assert not view._is_stale
+
+
+def test_one_token_without_a_model_is_no_text(
+    qtbot: QtBot, session: Session, loss: LossPanel
+) -> None:
+    write(qtbot, session, loss, "", MODEL)
+    assert len(loss.heat_view.view.ids) == 1
+    kill_model(qtbot, session)
+    qtbot.waitUntil(lambda: not loss.heat_view.view.ids)
+    assert "process has ended" in loss.heat_view.view._placeholder
+    assert loss.figures.summary.text() == ""
+
+
+def write(qtbot: QtBot, session: Session, loss: LossPanel, prompt: str, model: str) -> None:
+    """Open a model, and wait until a prompt is scored and drawn."""
+    open_model(qtbot, session, model)
+    session.set_prompt(prompt)
+    count = len(prompt) + 1
+    qtbot.waitUntil(lambda: len(loss.table) == count and session.is_ready, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: loss.table.first_unknown == count, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: loss.curve.has_plot)
+    loss.flush()
+
+
+def veiled(loss: LossPanel) -> bool:
+    return bool(loss.curve.plot.foregroundBrush().style() != Qt.BrushStyle.NoBrush)
