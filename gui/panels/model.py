@@ -15,10 +15,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from logitscope.backends.base import ModelInfo
 from logitscope.backends.messages import Phase
 from logitscope.gui import icons, theme
 from logitscope.gui.engine import IDLE, Activity
 from logitscope.gui.session import Session
+from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.facts import FactRow
 from logitscope.gui.widgets.plain import plain, plain_tip
 from logitscope.gui.widgets.status_dot import StatusDot
@@ -150,17 +152,27 @@ class ModelBar(QWidget):
                 fact.set_value("")
             self.speed.set_value("")
             return
-        used, speed = len(self._session.ids), self._session.tokens_per_second
+        speed = self._session.tokens_per_second
         about = f"{model.path}\n{model.architecture} · {model.backend}"
         self.name.setToolTip(plain_tip(about))
         self.quantization.set_value(model.quantization)
         self.device.set_value(model.device)
         self.weights.set_value(size_text(model.weight_bytes))
-        full = used >= NEARLY_FULL * model.context_length
-        self.context.set_value(f"{used:,} / {model.context_length:,}", warns=full)
+        self._draw_context(model)
         self.context.setToolTip(plain_tip("\n".join((self._context_tip, *model.notes))))
-        self.cache.set_value(size_text(round(used * model.kv_bytes_per_token)))
         self.speed.set_value("" if speed is None else self.tr("{:.1f} tok/s").format(speed))
+
+    def _draw_context(self, model: ModelInfo) -> None:
+        held = model.context_length
+        if not self._session.is_ready:
+            # How many tokens the text has is not known before the model has read it.
+            self.context.set_value(f"{numbers.UNKNOWN} / {held:,}")
+            self.cache.set_value(numbers.UNKNOWN)
+            return
+        used = len(self._session.ids)
+        self.context.set_value(f"{used:,} / {held:,}", warns=used >= NEARLY_FULL * held)
+        # Of a text that is longer than the context no more than that is ever held.
+        self.cache.set_value(size_text(round(min(used, held) * model.kv_bytes_per_token)))
 
     def _title(self) -> str:
         session = self._session

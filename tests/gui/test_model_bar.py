@@ -14,6 +14,7 @@ from logitscope.gui.engine import Activity
 from logitscope.gui.main_window import MainWindow
 from logitscope.gui.panels.model import size_text
 
+SLOW_MS = 30_000
 Load = Callable[..., MainWindow]
 Read = Callable[[MainWindow, str], None]
 
@@ -133,6 +134,23 @@ def test_a_full_context_is_marked(qtbot: QtBot, window: MainWindow, load: Load, 
     assert model is not None
     expected = len(window.session.ids) >= 0.95 * 16
     qtbot.waitUntil(lambda: (warning in window.model_bar.context.text()) == expected)
+
+
+def test_a_text_that_was_not_read_has_no_count_and_one_too_long_no_more_than_fits(
+    qtbot: QtBot, window: MainWindow, load: Load
+) -> None:
+    load(window, "fake:vocab=500,seed=3,context=64,prefill_ms_per_token=20")
+    session, bar = window.session, window.model_bar
+    session.set_prompt("a" * 60)
+    qtbot.waitUntil(lambda: session.reading.progress is not None, timeout=SLOW_MS)
+    qtbot.waitUntil(lambda: bar.context.value == "– / 64")
+    session.stop_all()
+    qtbot.waitUntil(lambda: bool(session.trouble), timeout=SLOW_MS)
+    session.set_prompt("a" * 200)
+    qtbot.waitUntil(lambda: bar.context.value == "201 / 64", timeout=SLOW_MS)
+    model = session.model
+    assert model is not None
+    assert bar.cache.value == size_text(round(64 * model.kv_bytes_per_token))
 
 
 @pytest.mark.parametrize("width", [520, 700, 900, 1440, 2400])
