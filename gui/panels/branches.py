@@ -96,6 +96,7 @@ class BranchesPanel(QWidget):
         self._throttle.triggered.connect(self._refresh)
         for signal in (session.path_changed, session.model_changed, session.prompt_changed):
             signal.connect(self._throttle.throttle)
+        session.reading.changed.connect(self._show_why)
         session.explored.connect(self._show_exploring)
 
     # -- making -----------------------------------------------------------------------------
@@ -110,9 +111,7 @@ class BranchesPanel(QWidget):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
         self.tree.doubleClicked.connect(self.walk_to)
         self.tree.selectionModel().selectionChanged.connect(self._compare)
-        self.empty = plain(
-            QLabel(self.tr("No continuation yet: press Step, or expand the tree by probability."))
-        )
+        self.empty = plain(QLabel())
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.empty.setWordWrap(True)
         self.stack = QStackedWidget()
@@ -157,10 +156,21 @@ class BranchesPanel(QWidget):
         if self.model.set_branches(made):
             self.tree.expandAll()
         self.stack.setCurrentWidget(self.tree if made.segments else self.empty)
+        self._show_why()
         self.expand.setEnabled(self._session.is_ready and bool(self._session.ids))
         left_out = self.tr("{n} more branches are not shown.").format(n=f"{made.left_out:,}")
         self.state.setText(left_out if made.left_out else "")
         self._compare()
+
+    def _show_why(self) -> None:
+        """Why there is no tree."""
+        said = self._session.reading.sentence(
+            no_model=self.tr("Open a model to see the branches of its continuations."),
+            empty=self.tr("Type a prompt; its continuations appear here as a tree."),
+        )
+        self.empty.setText(
+            said or self.tr("No continuation yet: press Step, or expand the tree by probability.")
+        )
 
     def _text_of(self, segment: Segment) -> str:
         vocabulary = self._session.vocabulary

@@ -106,7 +106,7 @@ class GamePanel(QWidget):
     # -- making -----------------------------------------------------------------------------
 
     def _make(self) -> None:
-        self.empty = plain(QLabel(self.tr("Open a model to guess against it."), wordWrap=True))
+        self.empty = plain(QLabel(wordWrap=True))
         self.empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.source = QComboBox()
         self.source.setAccessibleName(self.tr("Text to guess at"))
@@ -212,6 +212,7 @@ class GamePanel(QWidget):
         self.look.clicked.connect(self._show_row)
         self.reset.clicked.connect(self.game.forget_totals)
         self.game.changed.connect(self._refresh)
+        self._session.reading.changed.connect(self._show_why)
         theme.notifier().changed.connect(self._refresh)
 
     def _table(self) -> TableMaker:
@@ -274,11 +275,17 @@ class GamePanel(QWidget):
 
     # -- showing ----------------------------------------------------------------------------
 
+    def _show_why(self) -> None:
+        """Why there is no game."""
+        no_model = self.tr("Open a model to guess against it.")
+        self.empty.setText(self._session.reading.sentence(no_model=no_model))
+
     def _refresh(self) -> None:
         if not self.isVisible():
             return
         has_model = self._session.vocabulary is not None
         self.stack.setCurrentIndex(int(has_model))
+        self._show_why()
         phase = self.game.phase
         is_open, is_revealed = phase is Phase.OPEN, phase is Phase.REVEALED
         self.own.setVisible(self.source.currentData() == OWN_TEXT and phase is Phase.IDLE)

@@ -18,9 +18,13 @@ from logitscope.backends.fake import load as load_fake
 from logitscope.distribution import log_softmax
 from logitscope.gui.engine import Engine
 from logitscope.gui.notices import Notice
+from logitscope.gui.panels.branches import BranchesPanel
+from logitscope.gui.panels.compare import ComparePanel
 from logitscope.gui.panels.distribution import DistributionPanel
+from logitscope.gui.panels.game import GamePanel
 from logitscope.gui.panels.loss import LossPanel
 from logitscope.gui.panels.origin import OriginPanel
+from logitscope.gui.panels.passes import PassesPanel
 from logitscope.gui.panels.text import TextPanel
 from logitscope.gui.reading import Stage
 from logitscope.gui.session import Session
@@ -208,6 +212,27 @@ def test_a_model_that_was_not_waited_for_is_told(
     qtbot.waitUntil(lambda: "was stopped" in distribution.bars.view.empty_text, timeout=WAIT_MS)
     session.open_model("fake:vocab=400,fail=load")
     qtbot.waitUntil(lambda: "not be loaded" in distribution.bars.view.empty_text, timeout=WAIT_MS)
+
+
+def test_the_other_panels_say_the_same(qtbot: QtBot, session: Session) -> None:
+    game = shown(qtbot, GamePanel(session))
+    branches = shown(qtbot, BranchesPanel(session))
+    passes = shown(qtbot, PassesPanel(session))
+    compare = shown(qtbot, ComparePanel(session))
+    empties = [one.empty for one in (game, branches, passes, compare)]
+    for empty in empties:
+        qtbot.waitUntil(lambda empty=empty: "Open a model" in empty.text())
+    open_model(qtbot, session, SLOW)
+    qtbot.waitUntil(lambda: "press Step" in branches.empty.text())
+    session.set_prompt(LONG)
+    qtbot.waitUntil(lambda: session.reading.progress is not None, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: "is reading" in branches.empty.text())
+    session.stop_all()
+    qtbot.waitUntil(lambda: "was stopped" in branches.empty.text(), timeout=WAIT_MS)
+    kill_model(qtbot, session)
+    for empty in empties:
+        qtbot.waitUntil(lambda empty=empty: "process has ended" in empty.text())
+    compare.shut_down()
 
 
 def placeholders(
