@@ -12,10 +12,17 @@ from logitscope.gui.widgets.card import PanelDock
 
 RIGHT_SHARE = 0.42
 """Of the window's width, for the panels on the right."""
-LEFT_WIDTH = 380
-"""Of the panels on the left when they are first opened."""
+LEFT_WIDTH, LEFT_SHARE = 380, 0.32
+"""Of the panels on the left when they are first opened: so many pixels, or so much of the window
+where that is less."""
+CENTRE_WIDTH = 300
+"""What the text shall have left then: its buttons in two lines."""
 BOTTOM_SHARE = 0.34
 """Of the window's height, for the panels below the text."""
+
+
+LOW_WINDOW = 700
+"""Of a window lower than this, two panels on the right would show two lines of contents each."""
 
 
 def prepare(window: QMainWindow) -> None:
@@ -30,8 +37,8 @@ def prepare(window: QMainWindow) -> None:
 def place(
     window: QMainWindow, specs: Sequence[PanelSpec], docks: Mapping[str, QDockWidget]
 ) -> None:
-    """Every dock where the table puts it: on the right one below the other, on the left and at the
-    bottom all in one place as tabs, the first of them in front."""
+    """Every dock where the table puts it: on the right one below the other (in a low window as
+    tabs), on the left and at the bottom all in one place as tabs, the first of them in front."""
     left = [spec for spec in specs if spec.place is Place.LEFT]
     right = [spec for spec in specs if spec.place is Place.RIGHT]
     bottom = [spec for spec in specs if spec.place is Place.BOTTOM]
@@ -48,24 +55,42 @@ def place(
         window.tabifyDockWidget(docks[left[0].id], docks[spec.id])
     for spec in bottom[1:]:
         window.tabifyDockWidget(docks[bottom[0].id], docks[spec.id])
+    if window.height() < LOW_WINDOW:
+        for spec in right[1:]:
+            window.tabifyDockWidget(docks[right[0].id], docks[spec.id])
     for spec in (*left, *right, *bottom, *beside):
         docks[spec.id].setVisible(spec.is_shown)
-    if bottom:
-        docks[bottom[0].id].raise_()
+    for front in (*right[:1], *bottom[:1]):
+        docks[front.id].raise_()
     _share_out(window, right, bottom[:1] + beside, docks)
 
 
 def widen(window: QMainWindow, dock: QDockWidget) -> None:
-    """Give a dock on the left its usual width, where it has less.
+    """Give a dock on the left its usual width, where it has less; the right ones give some of it.
 
     Not before its panel is laid out: an empty dock on its way into the window has no width.
     """
 
     def resize() -> None:
-        if dock.width() < LEFT_WIDTH:
-            window.resizeDocks([dock], [LEFT_WIDTH], Qt.Orientation.Horizontal)
+        wanted = min(LEFT_WIDTH, round(LEFT_SHARE * window.width()))
+        more = wanted - dock.width()
+        if more <= 0:
+            return
+        right = _docked_on_the_right(window)
+        lacking = max(0, CENTRE_WIDTH - (window.centralWidget().width() - more))
+        widths = [wanted, *(other.width() - lacking for other in right)]
+        window.resizeDocks([dock, *right], widths, Qt.Orientation.Horizontal)
 
     QTimer.singleShot(0, dock, resize)
+
+
+def _docked_on_the_right(window: QMainWindow) -> list[QDockWidget]:
+    area = Qt.DockWidgetArea.RightDockWidgetArea
+    return [
+        dock
+        for dock in window.findChildren(QDockWidget)
+        if window.dockWidgetArea(dock) is area and dock.isVisible() and not dock.isFloating()
+    ]
 
 
 def toggle(dock: QDockWidget) -> None:

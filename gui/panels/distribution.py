@@ -20,11 +20,14 @@ from logitscope.gui.shown import ShownRow
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.bars_data import Scale
 from logitscope.gui.widgets.eliding_label import ElidingLabel
+from logitscope.gui.widgets.plain import plain_tip
 from logitscope.gui.widgets.slider_field import make_plain
 from logitscope.step_table import tokens_holding
 from logitscope.units import bits
 
 HELD_MASS = 0.9
+LEAST_TABS = 12 * theme.GRID
+"""The names of the tabs, and two lines."""
 
 
 class DistributionPanel(QWidget):
@@ -61,6 +64,8 @@ class DistributionPanel(QWidget):
     def _make_tabs(self) -> None:
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
+        # Every tab scrolls by itself; a panel that scrolled, too, would scroll the bars away.
+        self.tabs.setMinimumHeight(LEAST_TABS)
         for tab, title in (
             (self.bars, self.tr("Bars")),
             (self.list, self.tr("List")),
@@ -182,8 +187,12 @@ class DistributionPanel(QWidget):
         if row is None:
             self._after.setText("")
             self._figures.setText("")
+            self._after.setToolTip("")
             return
-        self._after.setText(self.tr("after “{text}”").format(text=self._labels.before(row.ids)))
+        words = self.tr("after “{text}”")
+        text = words.format(text=self._labels.before(row.ids))
+        self._after.setText(text, lead=words.index("{text}"))
+        self._after.setToolTip(plain_tip(text))
         self._figures.setText(self._figures_of(row.distribution))
 
     def _figures_of(self, distribution: Distribution) -> str:

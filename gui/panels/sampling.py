@@ -6,16 +6,14 @@ import secrets
 from dataclasses import replace
 from functools import partial
 
-from PySide6.QtCore import QRegularExpression, Qt
+from PySide6.QtCore import QRegularExpression
 from PySide6.QtGui import QRegularExpressionValidator, QShowEvent
 from PySide6.QtWidgets import (
-    QFrame,
     QHBoxLayout,
     QLabel,
     QLineEdit,
     QMenu,
     QPushButton,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -57,22 +55,14 @@ class SamplingPanel(QWidget):
         session.frames.triggered.connect(self._refresh)
 
     def _lay_out(self) -> None:
-        body = QWidget()
-        rows = QVBoxLayout(body)
+        # It stands in a scroll area already, as every panel does.
+        rows = QVBoxLayout(self)
         rows.setContentsMargins(8, 8, 8, 8)
         rows.setSpacing(8)
         rows.addLayout(self._top_row())
         for widget in (self.controls, self.draw, self.chain):
             rows.addWidget(widget)
         rows.addStretch(1)
-        area = QScrollArea()
-        area.setWidgetResizable(True)
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        area.setWidget(body)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(area)
 
     def _top_row(self) -> QHBoxLayout:
         self.presets = QPushButton(self.tr("Presets"))

@@ -33,6 +33,10 @@ STALE_MS = 150
 """Tokens of an older text are drawn faint only after this: most answers are faster."""
 
 
+LEAST_VIEW = 6 * theme.GRID
+"""Two lines of tokens: in a small panel the buttons below them stay in sight."""
+
+
 class TextPanel(QWidget):
     """Prompt editor, token view and transport."""
 
@@ -62,6 +66,7 @@ class TextPanel(QWidget):
         self.note = NoteBar(self)
         self.strip = TextStrip(session, self)
         self.view = TokenView(self)
+        self.view.setMinimumHeight(LEAST_VIEW)
         self.view.set_style(self._style_of)
         self.view.set_tooltip(self._tooltip_of)
         self.token_menu = TokenMenu(session, self.view)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
+from PySide6.QtWidgets import QToolButton, QWidget
 
 from logitscope.display import name_of
 from logitscope.gui import theme
@@ -11,10 +11,14 @@ from logitscope.gui.reading import Stage
 from logitscope.gui.session import Session
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.eliding_label import ElidingLabel
+from logitscope.gui.widgets.flow_row import FlowRow
+
+LEAST_COUNTER = 12 * theme.GRID
+"""What is said first can be read; the rest is cut with an ellipsis."""
 
 
-class TextStrip(QWidget):
-    """Counter on the left, switches on the right."""
+class TextStrip(FlowRow):
+    """Counter on the left, switches on the right; in a narrow panel they go on below it."""
 
     marks_toggled = Signal(bool)
     ids_toggled = Signal(bool)
@@ -22,12 +26,9 @@ class TextStrip(QWidget):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(theme.GRID // 2)
         self.counter = ElidingLabel(self)
         self.counter.setProperty("muted", True)
-        self._row.addWidget(self.counter, 1)
+        self.add(self.counter, least=LEAST_COUNTER)
         self.chat = self._switch(
             self.tr("Chat"), self.tr("Put the model's own chat template around the prompt")
         )
@@ -56,7 +57,7 @@ class TextStrip(QWidget):
         button.setProperty("small", True)
         button.setMinimumSize(4 * theme.GRID, 3 * theme.GRID)
         button.setAccessibleName(tip)
-        self._row.addWidget(button)
+        self.add(button)
         return button
 
     def _set_wrapping(self) -> None:

@@ -4,43 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLineEdit,
-    QSizePolicy,
-    QSpinBox,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QLineEdit, QSpinBox, QToolButton, QWidget
 
 from logitscope.gui import icons, theme
 from logitscope.gui.session import Session
+from logitscope.gui.widgets.flow_row import FlowRow
 
 DEFAULT_RUN = 64
 LONGEST_RUN = 100_000
-LEAST_LENGTH = 9 * theme.GRID
-"""Room for four figures and the arrows."""
+LEAST_LENGTH, MOST_LENGTH = 9 * theme.GRID, 15 * theme.GRID
+"""Room for four figures and the arrows; more than six figures there are not."""
 LEAST_STOP_TEXT = 12 * theme.GRID
-"""Room that is worth to stand beside the buttons: "until this text" can be read."""
+""""until this text" can be read."""
 
 
-class Transport(QWidget):
-    """Buttons for generation."""
+class Transport(FlowRow):
+    """Buttons for generation; in a narrow panel they go on in the next line."""
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self._row = QHBoxLayout()
-        self._row.setSpacing(theme.GRID // 2)
-        self._second_row = QHBoxLayout()
-        rows = QVBoxLayout(self)
-        rows.setContentsMargins(0, 0, 0, 0)
-        rows.setSpacing(theme.GRID // 2)
-        rows.addLayout(self._row)
-        rows.addLayout(self._second_row)
         self.rewind = self._button(
             "rewind",
             self.tr("Take the last token back (F9); the tree keeps it"),
@@ -51,9 +34,8 @@ class Transport(QWidget):
         self.length = QSpinBox(self, minimum=1, maximum=LONGEST_RUN, value=DEFAULT_RUN)
         self.length.setToolTip(self.tr("How many tokens a run generates"))
         self.length.setAccessibleName(self.tr("Tokens of a run"))
-        self.length.setMinimumWidth(LEAST_LENGTH)
-        self.length.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-        self._row.addWidget(self.length)
+        self.length.setMaximumWidth(MOST_LENGTH)
+        self.add(self.length, least=LEAST_LENGTH)
         self.stop = self._button(
             "stop", self.tr("Stop (Esc); what is written stays"), session.stop_all
         )
@@ -62,9 +44,9 @@ class Transport(QWidget):
         self.stop_text.setToolTip(self.tr(r"A run ends when this text appears; \n is a line feed"))
         self.stop_text.setAccessibleName(self.tr("Stop text"))
         self.stop_text.setMaximumWidth(18 * theme.GRID)
-        self._row.addWidget(self.stop_text, 1)
-        self._place_of_stop_text = self._row.count() - 1
-        self._row.addStretch(1)
+        self.add(self.stop_text, least=LEAST_STOP_TEXT)
+        # Away from the others: it takes the most away.
+        self.add(QWidget(self), least=0)
         self.clear = self._button(
             "clear", self.tr("Forget all generated text; the prompt stays"), session.clear
         )
@@ -90,32 +72,8 @@ class Transport(QWidget):
         button.setIcon(icons.icon(icon))
         button.setAccessibleName(tip)
         button.clicked.connect(call)
-        self._row.addWidget(button)
+        self.add(button)
         return button
-
-    # -- room -------------------------------------------------------------------------------
-
-    def minimumSizeHint(self) -> QSize:
-        """Without the stop text, which goes below the buttons where it does not fit."""
-        buttons = (self.rewind, self.step, self.run, self.stop, self.clear)
-        width = LEAST_LENGTH + sum(one.minimumSizeHint().width() for one in buttons)
-        gaps = (len(buttons) + 1) * self._row.spacing()
-        return QSize(width + gaps, super().minimumSizeHint().height())
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._place_stop_text()
-
-    def _place_stop_text(self) -> None:
-        needed = self.minimumSizeHint().width() + LEAST_STOP_TEXT
-        is_below = self._second_row.count() > 0
-        if is_below is not (self.width() < needed):
-            self._row.removeWidget(self.stop_text)
-            self._second_row.removeWidget(self.stop_text)
-            if is_below:
-                self._row.insertWidget(self._place_of_stop_text, self.stop_text, 1)
-            else:
-                self._second_row.addWidget(self.stop_text, 0, Qt.AlignmentFlag.AlignLeft)
 
     def _run(self) -> None:
         self._session.run(self.length.value(), self.stop_texts)

@@ -16,6 +16,7 @@ class ElidingLabel(QLabel):
         super().__init__(parent)
         self._text = ""
         self._mode = Qt.TextElideMode.ElideRight
+        self._lead = 0
         self.setTextFormat(Qt.TextFormat.PlainText)
 
     def setElideMode(self, mode: Qt.TextElideMode) -> None:
@@ -26,9 +27,10 @@ class ElidingLabel(QLabel):
     def text(self) -> str:
         return self._text
 
-    def setText(self, text: str) -> None:
-        if text != self._text:
-            self._text = text
+    def setText(self, text: str, lead: int = 0) -> None:
+        """The first ``lead`` characters are never cut, whichever end is."""
+        if (text, lead) != (self._text, self._lead):
+            self._text, self._lead = text, lead
             self._fit()
             self.updateGeometry()
 
@@ -55,7 +57,10 @@ class ElidingLabel(QLabel):
 
     def shortened(self, room: int) -> str:
         """The text for so many pixels."""
-        return self.fontMetrics().elidedText(self._text, self._mode, room)
+        lead, rest = self._text[: self._lead], self._text[self._lead :]
+        metrics = self.fontMetrics()
+        room -= metrics.horizontalAdvance(lead)
+        return lead + metrics.elidedText(rest, self._mode, max(room, 0))
 
     def _fit(self) -> None:
         super().setText(self.shortened(self.contentsRect().width()))

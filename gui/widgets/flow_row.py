@@ -21,14 +21,30 @@ class FlowRow(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._widgets: list[QWidget] = []
+        self._least: dict[QWidget, int] = {}
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
-    def add(self, widget: QWidget) -> None:
+    def add(self, widget: QWidget, *, least: int | None = None) -> None:
+        """With ``least`` pixels it can do, but it takes what its line has left over."""
         self._widgets.append(widget)
+        if least is not None:
+            self._least[widget] = least
 
     def _size(self, widget: QWidget) -> QSize:
         wanted = widget.sizeHint().expandedTo(widget.minimumSize()).boundedTo(widget.maximumSize())
+        wanted.setWidth(self._least.get(widget, wanted.width()))
         return wanted.boundedTo(QSize(self.width(), wanted.height()))
+
+    def _sizes(self, line: list[QWidget]) -> list[QSize]:
+        """The first that takes what is left over takes all of it, up to its maximum."""
+        sizes = [self._size(widget) for widget in line]
+        left = self.width() - sum(size.width() + GAP for size in sizes) + GAP
+        for widget, size in zip(line, sizes, strict=True):
+            if widget in self._least:
+                more = min(left, max(0, widget.maximumWidth() - size.width()))
+                size.setWidth(size.width() + more)
+                left -= more
+        return sizes
 
     def _lines(self) -> list[list[QWidget]]:
         lines: list[list[QWidget]] = []
@@ -47,7 +63,7 @@ class FlowRow(QWidget):
     def _place(self) -> None:
         y = 0
         for line in self._lines():
-            sizes = [self._size(widget) for widget in line]
+            sizes = self._sizes(line)
             x, height = 0, max(size.height() for size in sizes)
             for widget, size in zip(line, sizes, strict=True):
                 widget.setGeometry(x, y + (height - size.height()) // 2, *size.toTuple())
@@ -71,5 +87,7 @@ class FlowRow(QWidget):
         return QSize(max(width, 0), self.height())
 
     def minimumSizeHint(self) -> QSize:
-        widest = max((widget.minimumSizeHint().width() for widget in self._widgets), default=0)
-        return QSize(widest, 0)
+        narrowest = (
+            self._least.get(widget, widget.minimumSizeHint().width()) for widget in self._widgets
+        )
+        return QSize(max(narrowest, default=0), 0)

@@ -233,6 +233,22 @@ def test_the_head_says_what_the_distribution_is(opened: Opened) -> None:
     assert panel._after.text() == "after “·the·blue”"
 
 
+def test_a_headline_without_room_keeps_its_first_word_and_the_newest_tokens(
+    opened: Opened,
+) -> None:
+    stage, panel = opened(np.zeros(100, dtype=np.float32))
+    stage.show(np.zeros(100, dtype=np.float32), prompt=(0, 1, 2, 5, 0, 1, 2, 5))
+    panel.resize(320, 600)
+    panel.flush()
+    shown = panel._after.shown
+    assert shown.startswith("after “…")
+    assert shown.endswith("·Budapest”")
+    assert len(shown) < len(panel._after.text())
+    assert panel._after.fontMetrics().horizontalAdvance(shown) <= panel._after.width()
+    # The whole of it can be read without making room.
+    assert panel._after.text() in panel._after.toolTip()
+
+
 # -- acting -----------------------------------------------------------------------------------
 
 

@@ -1,0 +1,81 @@
+"""The first start on a screen of 1024 x 640 pixels: what matters is seen, and nothing is cut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QRect, QSize
+from PySide6.QtWidgets import QAbstractScrollArea, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from logitscope.gui import main_window
+from logitscope.gui.main_window import MainWindow
+from logitscope.gui.widgets.shrinking_area import ShrinkingArea
+
+Load = Callable[..., MainWindow]
+Read = Callable[[MainWindow, str], None]
+
+
+@pytest.fixture
+def small(
+    monkeypatch: pytest.MonkeyPatch, new_window: Callable[[], MainWindow], load: Load, read: Read
+) -> MainWindow:
+    monkeypatch.setattr(main_window, "USUAL_SIZE", QSize(1022, 608))
+    window = load(new_window())
+    read(window, "The sky is")
+    return window
+
+
+def area_around(panel: QWidget) -> ShrinkingArea:
+    widget: QWidget | None = panel
+    while not isinstance(widget, ShrinkingArea):
+        assert widget is not None
+        widget = widget.parentWidget()
+    return widget
+
+
+def is_inside(panel: QWidget, widget: QWidget) -> bool:
+    corner = widget.mapTo(panel, widget.rect().topLeft())
+    return panel.rect().contains(QRect(corner, widget.size()))
+
+
+def test_several_bars_are_seen_at_the_first_start(small: MainWindow) -> None:
+    panel = small.panels["distribution"]
+    view = panel.bars.view  # type: ignore[attr-defined]
+    seen = view.viewport().visibleRegion().boundingRect().height() - view.head_height
+    assert seen / view.row_height >= 3
+    assert not area_around(panel).verticalScrollBar().isVisible()
+
+
+def test_no_panel_scrolls_within_a_panel_that_scrolls(qtbot: QtBot, small: MainWindow) -> None:
+    for name in ("distribution", "sampling"):
+        small.focus_panel(name)
+        panel = small.panels[name]
+        qtbot.waitUntil(panel.isVisible)
+        scrolling = [
+            area
+            for area in (area_around(panel), *panel.findChildren(QAbstractScrollArea))
+            if area.isVisible() and area.verticalScrollBar().isVisible()
+        ]
+        assert len(scrolling) <= 1, name
+
+
+def test_beside_the_lessons_the_text_keeps_all_its_controls(
+    qtbot: QtBot, small: MainWindow
+) -> None:
+    small.focus_panel("lessons")
+    panel = small.panels["text"]
+    area = area_around(panel)
+    qtbot.waitUntil(lambda: panel.width() < 400)
+    qtbot.waitUntil(small.panels["lessons"].isVisible)
+    transport = panel.transport  # type: ignore[attr-defined]
+    controls = [*panel.findChildren(QToolButton), transport.length, transport.stop_text]
+    shown = [control for control in controls if control.isVisible()]
+    assert len(shown) > 8
+    # The docks take a few turns to share the room.
+    qtbot.waitUntil(lambda: all(is_inside(panel, control) for control in shown))
+    assert area.horizontalScrollBar().maximum() == area.verticalScrollBar().maximum() == 0
+    assert transport.stop_text.fontMetrics().horizontalAdvance("until this text") < (
+        transport.stop_text.width()
+    )
