@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QMenu, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
 from logitscope.gui import theme
 from logitscope.gui.notices import Notice
@@ -22,6 +22,7 @@ from logitscope.gui.session import Session
 from logitscope.gui.subjects import OpenedText, ScreenText
 from logitscope.gui.turns import Turns
 from logitscope.gui.widgets.drop_overlay import TAKES_TEXTS, is_text_file, local_paths
+from logitscope.gui.widgets.folding_splitter import FoldingSplitter
 from logitscope.gui.widgets.heat_pages import HeatPages
 from logitscope.gui.widgets.loss_curve import LossCurve
 from logitscope.gui.widgets.note_bar import NoteBar
@@ -81,7 +82,7 @@ class LossPanel(QWidget):
         self.figures = Figures(self)
         self.heat_view = HeatPages(self)
         self.curve = LossCurve(self)
-        self.body = QSplitter(Qt.Orientation.Vertical, self)
+        self.body = FoldingSplitter(self)
 
     def _lay_out(self) -> None:
         column = QVBoxLayout(self)
@@ -91,11 +92,7 @@ class LossPanel(QWidget):
         column.addWidget(self.note)
         column.addWidget(self.windows)
         column.addWidget(self.figures)
-        self.body.addWidget(self.heat_view)
-        self.body.addWidget(self.curve)
-        # More room goes to the text; the curve can be closed.
-        self.body.setStretchFactor(0, 1)
-        self.body.setCollapsible(0, False)
+        self.body.put(self.heat_view, self.curve)
         column.addWidget(self.body, 1)
         self.setFocusProxy(self.heat_view.view)
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
-    QHBoxLayout,
     QLabel,
     QProgressBar,
-    QSizePolicy,
     QSpinBox,
     QToolButton,
     QWidget,
@@ -17,6 +15,7 @@ from PySide6.QtWidgets import (
 from logitscope.gui import icons, theme
 from logitscope.gui.panels.loss_words import TIPS, measure_name
 from logitscope.gui.widgets import numbers
+from logitscope.gui.widgets.eliding_label import ElidingLabel
 from logitscope.gui.widgets.flow_row import FlowRow
 from logitscope.gui.widgets.plain import plain
 from logitscope.gui.widgets.slider_field import make_plain
@@ -26,6 +25,7 @@ from logitscope.heat import Measure
 SCREEN, OPENED, OPEN, PASTE = "screen", "opened", "open", "paste"
 NAME_LIMIT = 24
 PROGRESS_WIDTH = 96
+LEAST_NOTE = 16 * theme.GRID
 
 
 class LossBar(FlowRow):
@@ -152,7 +152,7 @@ class LossBar(FlowRow):
         self.stop.setAccessibleName(tip)
 
 
-class WindowsRow(QWidget):
+class WindowsRow(FlowRow):
     """How a text that is longer than the context is read; hidden for shorter ones."""
 
     chosen = Signal(int, int)
@@ -160,20 +160,16 @@ class WindowsRow(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(theme.GRID // 2)
         self.size_box = _spin(self.tr("Tokens of a window"))
         self.stride_box = _spin(self.tr("Tokens from window to window"))
-        self.note = plain(QLabel(self))
+        self.note = ElidingLabel()
         self.note.setProperty("muted", True)
-        self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        row.addWidget(plain(QLabel(self.tr("Longer than the context: windows of"), self)))
-        row.addWidget(self.size_box)
-        row.addWidget(plain(QLabel(self.tr("every"), self)))
-        row.addWidget(self.stride_box)
-        row.addWidget(plain(QLabel(self.tr("tokens"), self)))
-        row.addWidget(self.note, 1)
+        lead = ElidingLabel()
+        lead.setText(self.tr("Longer than the context: windows of"))
+        every, unit = plain(QLabel(self.tr("every"))), plain(QLabel(self.tr("tokens")))
+        for widget in (lead, self.size_box, every, self.stride_box, unit, self.note):
+            widget.setParent(self)
+            self.add(widget, least=LEAST_NOTE if widget is self.note else None)
         self.size_box.valueChanged.connect(self._choose)
         self.stride_box.valueChanged.connect(self._choose)
 
@@ -189,6 +185,7 @@ class WindowsRow(QWidget):
             box.blockSignals(False)
         words = self.tr("– every scored token has at least {n} before it")
         self.note.setText(words.format(n=numbers.count(size - stride)))
+        self.note.setToolTip(self.note.text())
 
     def _choose(self) -> None:
         self.chosen.emit(self.size_box.value(), self.stride_box.value())

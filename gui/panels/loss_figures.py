@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from logitscope.gui import theme
 from logitscope.gui.panels import loss_words
 from logitscope.gui.panels.loss_heat import Heat
+from logitscope.gui.widgets.flow_row import FlowRow
 from logitscope.gui.widgets.heat_legend import HeatLegend
 from logitscope.gui.widgets.parts_label import PartsLabel
 from logitscope.heat import Measure
 from logitscope.losses import LossTable
 from logitscope.text_units import TextUnits
 
+LEAST_SUMMARY = 15 * theme.GRID
+"""The mean loss with its unit, and an ellipsis."""
 
-class Figures(QWidget):
-    """Knows no session: it is told what to show."""
+
+class Figures(FlowRow):
+    """Knows no session: it is told what to show. In a narrow panel the legend stands below."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.summary = PartsLabel(self)
         self.summary.setAccessibleName(self.tr("Averages"))
         self.legend = HeatLegend(self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(theme.GRID)
-        row.addWidget(self.summary, 1)
-        row.addWidget(self.legend)
+        self.add(self.summary, least=LEAST_SUMMARY)
+        self.add(self.legend)
 
     def show_averages(self, table: LossTable, chosen: range, units: TextUnits | None) -> None:
         """Of the chosen positions, or of all; without ``units`` there is nothing to show."""

@@ -17,6 +17,8 @@ from logitscope.gui.widgets.token_view import TokenView
 UNKNOWN = -1
 """Code of a token without a number."""
 NUMBER_COLUMNS = 5
+LEAST_HEIGHT = 6 * theme.GRID
+"""Two lines of tokens."""
 
 
 class HeatView(TokenView):
@@ -35,6 +37,7 @@ class HeatView(TokenView):
         self._is_two_sided = False
         self._shows_underlines = True
         self._styles: dict[tuple[int, int], CellStyle] = {}
+        self.setMinimumHeight(LEAST_HEIGHT)
         self.set_style(self._heat_of)
         self.setAccessibleName(self.tr("Heatmap of the text"))
         theme.notifier().changed.connect(self._styles.clear)

@@ -7,9 +7,17 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QObject, QPointF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QResizeEvent, QShowEvent
+from PySide6.QtGui import (
+    QFontMetricsF,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QResizeEvent,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
 
+from logitscope.axis_steps import round_steps
 from logitscope.envelope import BlockedSeries, Envelope, rolling_mean
 from logitscope.gui import colors, theme
 from logitscope.gui.widgets.token_canvas import STALE_OPACITY
@@ -221,6 +229,7 @@ class LossCurve(QWidget):
         finite = made.high[np.isfinite(made.high)]
         top = max(USUAL_TOP, float(finite.max()) if len(finite) else 0.0)
         self._box.setYRange(0.0, top * 1.05, padding=0)
+        self._label_nats(top)
         # Both extremes of each column: a stroke from one to the other, and on to the next.
         x = np.repeat(made.x, 2)
         y = np.minimum(np.stack((made.low, made.high), axis=1).ravel(), 2 * top)
@@ -229,6 +238,12 @@ class LossCurve(QWidget):
         self._mean.setData(made.x, self._rolling(shown, made) if is_close else made.mean)
         self._draw_entropy(shown, columns)
         self._draw_paragraphs(shown, top * 1.05)
+
+    def _label_nats(self, top: float) -> None:
+        """As many round numbers as can stand one above the other."""
+        line = QFontMetricsF(theme.number_font(-2)).height()
+        labels = [(value, f"{value:g}") for value in round_steps(top, self._box.height() / line)]
+        self.plot.getPlotItem().getAxis("left").setTicks([labels])
 
     def _rolling(self, shown: range, made: Envelope) -> Vector:
         """The rolling mean where every position has a column of its own."""

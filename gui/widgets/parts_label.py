@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from logitscope.gui.widgets.eliding_label import ElidingLabel
@@ -25,9 +26,9 @@ class PartsLabel(ElidingLabel):
         self.setText(SEPARATOR.join(parts))
 
     def shortened(self, room: int) -> str:
-        """See ``ElidingLabel``; a single part is never cut."""
+        """See ``ElidingLabel``; within a part the line is cut only where it is the last."""
         shown, kept = self.text(), list(self._parts)
         while len(kept) > 1 and self.fontMetrics().horizontalAdvance(shown) > room:
             kept.pop()
             shown = SEPARATOR.join((*kept, MORE))
-        return shown
+        return self.fontMetrics().elidedText(shown, Qt.TextElideMode.ElideRight, room)
