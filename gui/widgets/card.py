@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QAction
+from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import (
     QDockWidget,
     QFrame,
@@ -21,6 +21,8 @@ from logitscope.gui.widgets.plain import plain, rich
 from logitscope.gui.widgets.shrinking_area import ShrinkingArea
 
 BUTTON = 24
+FLOATED = QPoint(-4 * theme.GRID, 4 * theme.GRID)
+"""From a dock's old place to that of its window."""
 HELP_WIDTH = 360
 
 
@@ -101,7 +103,7 @@ class PanelDock(QDockWidget):
         self.setObjectName(f"dock_{name}")
         self.title = CardTitle(title, self)
         self._float = self.title.add_button("float", self.tr("Float or dock"))
-        self._float.clicked.connect(lambda: self.setFloating(not self.isFloating()))
+        self._float.clicked.connect(self._toggle_floating)
         close = self.title.add_button("close", self.tr("Close this panel"))
         close.clicked.connect(self.close)
         for button in (self._float, close):
@@ -109,10 +111,29 @@ class PanelDock(QDockWidget):
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setTitleBarWidget(self.title)
         self.visibilityChanged.connect(self._ask)
+        # Not within the turn in which Qt itself makes a window of it.
+        self._frame_soon = QTimer(self, interval=0, singleShot=True)
+        self._frame_soon.timeout.connect(self._take_frame)
+        self.topLevelChanged.connect(self._frame_soon.start)
 
     def put(self, panel: QWidget) -> None:
         """Show the panel here."""
         self.setWidget(_body(panel))
+
+    def _toggle_floating(self) -> None:
+        self.setFloating(not self.isFloating())
+        if self.isFloating():
+            # Exactly over its old place nobody would see that it is a window now.
+            self.move(self.pos() + FLOATED)
+
+    def _take_frame(self) -> None:
+        """Qt gives no frame to a dock with a title bar of its own, so that a window manager has
+        nothing to take hold of. While it is dragged it stays as Qt wants it."""
+        is_bare = bool(self.windowFlags() & Qt.WindowType.FramelessWindowHint)
+        if self.isFloating() and is_bare and not QGuiApplication.mouseButtons():
+            was_visible = self.isVisible()
+            self.setWindowFlag(Qt.WindowType.FramelessWindowHint, False)
+            self.setVisible(was_visible)
 
     def _ask(self, is_visible: bool) -> None:
         if is_visible and self.widget() is None:

@@ -344,3 +344,23 @@ def test_no_key_tears_a_panel_off_or_closes_it(window: MainWindow) -> None:
         for button in dock.title.findChildren(QToolButton):
             is_help = button.accessibleName() == "How to read this"
             assert is_help or button.focusPolicy() is Qt.FocusPolicy.NoFocus
+
+
+# -- floating -----------------------------------------------------------------------------------
+
+
+def test_a_panel_that_is_popped_out_is_seen_to_be_a_window(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    dock = window.docks["sampling"]
+    before = dock.mapToGlobal(QPoint(0, 0))
+    dock._float.click()
+    qtbot.waitUntil(
+        lambda: not dock.windowFlags() & Qt.WindowType.FramelessWindowHint and dock.isVisible()
+    )
+    assert dock.isFloating()
+    assert dock.windowTitle() == "Sampling"
+    assert dock.mapToGlobal(QPoint(0, 0)) != before
+    dock._float.click()
+    qtbot.waitUntil(lambda: not dock.isFloating() and dock.isVisible())
+    assert dock.mapToGlobal(QPoint(0, 0)) == before
