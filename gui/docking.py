@@ -77,7 +77,8 @@ def widen(window: QMainWindow, dock: QDockWidget) -> None:
         if more <= 0:
             return
         right = _docked_on_the_right(window)
-        lacking = max(0, CENTRE_WIDTH - (window.centralWidget().width() - more))
+        centre = window.centralWidget()
+        lacking = 0 if centre is None else max(0, CENTRE_WIDTH - (centre.width() - more))
         widths = [wanted, *(other.width() - lacking for other in right)]
         window.resizeDocks([dock, *right], widths, Qt.Orientation.Horizontal)
 

@@ -82,7 +82,7 @@ class LossPanel(QWidget):
         self.figures = Figures(self)
         self.heat_view = HeatPages(self)
         self.curve = LossCurve(self)
-        self.body = FoldingSplitter(self)
+        self.body = FoldingSplitter(self.heat_view, self.curve, self)
 
     def _lay_out(self) -> None:
         column = QVBoxLayout(self)
@@ -92,7 +92,6 @@ class LossPanel(QWidget):
         column.addWidget(self.note)
         column.addWidget(self.windows)
         column.addWidget(self.figures)
-        self.body.put(self.heat_view, self.curve)
         column.addWidget(self.body, 1)
         self.setFocusProxy(self.heat_view.view)
 

@@ -10,24 +10,23 @@ from PySide6.QtWidgets import QSplitter, QWidget
 class FoldingSplitter(QSplitter):
     """The upper widget takes what room is left over; the lower one can be closed by hand, too."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, upper: QWidget, lower: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(Qt.Orientation.Vertical, parent)
-
-    def put(self, upper: QWidget, lower: QWidget) -> None:
+        self._upper, self._lower = upper, lower
         self.addWidget(upper)
         self.addWidget(lower)
         self.setStretchFactor(0, 1)
         self.setCollapsible(0, False)
 
     def minimumSizeHint(self) -> QSize:
-        """Of both beside each other in width, but in height of the upper one only."""
+        """The lower one asks for no height."""
         hint = super().minimumSizeHint()
-        hint.setHeight(_least(self.widget(0)))
+        hint.setHeight(_least(self._upper))
         return hint
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        upper, lower = self.widget(0), self.widget(1)
-        lower.setVisible(self.height() >= _least(upper) + self.handleWidth() + _least(lower))
+        both = _least(self._upper) + self.handleWidth() + _least(self._lower)
+        self._lower.setVisible(self.height() >= both)
         super().resizeEvent(event)
 
 

@@ -72,6 +72,8 @@ class LossCurve(QWidget):
         self._chosen = range(0)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
+        # Before there is a plot, too: who shares out the room does so then.
+        self.setMinimumHeight(LEAST_HEIGHT)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(self.tr("Loss along the text"))
         theme.notifier().changed.connect(self._colour)
@@ -82,7 +84,6 @@ class LossCurve(QWidget):
         library = self._library = theme.pyqtgraph()
         self.plot = library.PlotWidget(self, enableMenu=False)
         self.plot.setVisible(self._count > 0)
-        self.plot.setMinimumHeight(LEAST_HEIGHT)
         self.plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         item = self.plot.getPlotItem()
         item.disableAutoRange()
