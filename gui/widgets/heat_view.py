@@ -17,8 +17,8 @@ from logitscope.gui.widgets.token_view import TokenView
 UNKNOWN = -1
 """Code of a token without a number."""
 NUMBER_COLUMNS = 5
-LEAST_HEIGHT = 6 * theme.GRID
-"""Two lines of tokens."""
+LEAST_HEIGHT = 4 * theme.GRID
+"""A line of tokens: in a small panel it scrolls by itself, and the panel does not."""
 
 
 class HeatView(TokenView):

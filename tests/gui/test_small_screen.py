@@ -21,8 +21,11 @@ Read = Callable[[MainWindow, str], None]
 def small(
     monkeypatch: pytest.MonkeyPatch, new_window: Callable[[], MainWindow], load: Load, read: Read
 ) -> MainWindow:
-    monkeypatch.setattr(main_window, "USUAL_SIZE", QSize(1022, 608))
+    size = QSize(1022, 608)
+    monkeypatch.setattr(main_window, "USUAL_SIZE", size)
     window = load(new_window())
+    # The screen of the tests is narrower.
+    window.resize(size)
     read(window, "The sky is")
     return window
 
@@ -49,7 +52,7 @@ def test_several_bars_are_seen_at_the_first_start(small: MainWindow) -> None:
 
 
 def test_no_panel_scrolls_within_a_panel_that_scrolls(qtbot: QtBot, small: MainWindow) -> None:
-    for name in ("distribution", "sampling"):
+    for name in ("distribution", "sampling", "loss"):
         small.focus_panel(name)
         panel = small.panels[name]
         qtbot.waitUntil(panel.isVisible)
