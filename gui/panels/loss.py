@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
@@ -334,15 +335,20 @@ class LossPanel(QWidget):
 
     def _show_averages(self) -> None:
         if self.text.is_older:
-            why = self._session.reading.sentence()
-            self.figures.say_older(why if len(self.table) > 1 else "")
+            self._say_why()
             return
         units = self._drawn.units if len(self.table) > 1 else None
         self.figures.show_averages(self.table, self.heat_view.chosen, units)
 
+    def _say_why(self) -> None:
+        """A text that is still there outlives its model with its numbers."""
+        is_there = self.shows_opened or np.array_equal(self.table.ids, self._session.ids)
+        why = self._session.reading.sentence() if len(self.table) > 1 else ""
+        self.figures.say_why(why, is_older=not is_there)
+
     def _tell_why(self) -> None:
         if self.text.is_older and self.isVisible():
-            self._show_averages()
+            self._say_why()
 
     def _show_windows(self) -> None:
         scorer, model = self._scorer, self._session.model

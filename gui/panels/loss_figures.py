@@ -45,9 +45,11 @@ class Figures(FlowRow):
         parts = loss_words.summary_parts(summary, is_part=bool(chosen))
         self._say((*parts, loss_words.summary_tip(summary)), parts)
 
-    def say_older(self, why: str) -> None:
-        """The numbers on show are an older text's, and ``why``; "" where there are none."""
-        self._say((why,), (self.tr("of the text before"), why) if why else ())
+    def say_why(self, why: str, *, is_older: bool) -> None:
+        """Why there are no new numbers, in one sentence; ``is_older``: those on show are another
+        text's."""
+        said = self.tr("Of an older text: {why}").format(why=why) if is_older else why
+        self._say((said,), (said,) if why else ())
 
     def _say(self, tip: tuple[str, ...], parts: tuple[str, ...] = ()) -> None:
         self.summary.setFont(theme.number_font())
