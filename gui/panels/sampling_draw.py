@@ -16,8 +16,9 @@ from logitscope.gui.session import Session
 from logitscope.gui.shown import ShownRow
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.draw_bar import DrawBar, Interval
+from logitscope.gui.widgets.eliding_label import ElidingLabel
 from logitscope.gui.widgets.frequency_view import FrequencyRow, FrequencyView
-from logitscope.gui.widgets.plain import plain
+from logitscope.gui.widgets.plain import plain, plain_tip
 from logitscope.sampling import SamplerSettings, Shaped
 from logitscope.steps import Draw, Origin, StepRecord
 
@@ -39,7 +40,7 @@ class DrawSection(QWidget):
         self._seen: tuple[ShownRow | None, Shaped | None] = (None, None)
         self._then: tuple[ShownRow, SamplerSettings, Shaped] | None = None
         """What is shown of a step that was drawn with other settings."""
-        self.sentence = plain(QLabel())
+        self.sentence = ElidingLabel()
         self.reason = plain(QLabel())
         self.bar = DrawBar()
         self.bar.setAccessibleName(self.tr("Intervals of the tokens that can be drawn"))
@@ -106,6 +107,7 @@ class DrawSection(QWidget):
         self.many.setEnabled(has_draw)
         if row is None or shaped is None:
             self.sentence.setText(self.tr("The draw appears here once there is a distribution."))
+            self.sentence.setToolTip("")
             self.reason.clear()
             self.bar.set_draw((), None, None)
             self.take.hide()
@@ -116,6 +118,10 @@ class DrawSection(QWidget):
             shaped = self._shaped_then(row, step, shaped)
         self._show_reason(step, shaped)
         self.reason.setVisible(bool(self.reason.text()))
+        self._show_draw(row, step, shaped)
+        self.sentence.setToolTip(plain_tip(self.sentence.text()))
+
+    def _show_draw(self, row: ShownRow, step: StepRecord | None, shaped: Shaped) -> None:
         if step is None or self._attempt > 0:
             self._show_preview(row, shaped)
         else:

@@ -281,6 +281,16 @@ def test_no_interval_is_written_as_an_empty_one(opened: Opened, count: int) -> N
         panel.draw.again.click()
 
 
+def test_a_draw_without_room_ends_in_an_ellipsis_and_is_told_whole(opened: Opened) -> None:
+    _, panel = opened(np.zeros(262_144, dtype=np.float32), seed=7)
+    panel.resize(260, 900)
+    sentence = panel.draw.sentence
+    assert sentence.shown.endswith("…")
+    assert sentence.fontMetrics().horizontalAdvance(sentence.shown) <= sentence.width()
+    assert sentence.text().endswith(")")
+    assert sentence.text() in sentence.toolTip()
+
+
 def test_the_tooltip_of_a_narrow_interval_tells_its_ends_apart(opened: Opened) -> None:
     # 1 - 1e-7 in front: what is left for the second token is 1e-7 wide.
     _, panel = opened(np.log(np.array([1 - 1e-7, 1e-7])).astype(np.float32))
