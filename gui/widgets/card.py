@@ -125,6 +125,9 @@ class PanelDock(QDockWidget):
         if self.isFloating():
             # Exactly over its old place nobody would see that it is a window now.
             self.move(self.pos() + FLOATED)
+        else:
+            # Where it goes back among tabs it would be behind them.
+            self.raise_()
 
     def _take_frame(self) -> None:
         """Qt gives no frame to a dock with a title bar of its own, so that a window manager has

@@ -82,3 +82,13 @@ def test_beside_the_lessons_the_text_keeps_all_its_controls(
     assert transport.stop_text.fontMetrics().horizontalAdvance("until this text") < (
         transport.stop_text.width()
     )
+
+
+def test_a_panel_that_goes_back_among_tabs_is_in_front(qtbot: QtBot, small: MainWindow) -> None:
+    dock = small.docks["sampling"]
+    small.focus_panel("sampling")
+    qtbot.waitUntil(lambda: not dock.visibleRegion().isEmpty())
+    dock._float.click()
+    qtbot.waitUntil(lambda: dock.isFloating() and dock.isVisible())
+    dock._float.click()
+    qtbot.waitUntil(lambda: not dock.isFloating() and not dock.visibleRegion().isEmpty())
