@@ -259,7 +259,7 @@ def test_a_damaged_file_gets_one_sentence(
 def test_the_model_dies_while_running_and_is_loaded_again(
     qtbot: QtBot, window: MainWindow, load: Load, read: Read
 ) -> None:
-    load(window, "fake:vocab=500,abort=decode,after=3")
+    load(window, "fake:vocab=500,decode_ms=20,abort=decode,after=3")
     read(window, "The sky is")
     window.session.run(20)
     qtbot.waitUntil(lambda: window.session.model is None, timeout=SLOW_MS)

@@ -35,7 +35,7 @@ def panel(qtbot: QtBot, styled_app: QApplication, session: Session) -> TextPanel
 def test_the_text_of_a_dead_model_stays_readable(
     qtbot: QtBot, session: Session, panel: TextPanel
 ) -> None:
-    session.open_model("fake:vocab=500,seed=3,abort=decode,after=4")
+    session.open_model("fake:vocab=500,seed=3,decode_ms=20,abort=decode,after=4")
     session.set_prompt("abc")
     qtbot.waitUntil(lambda: session.is_ready and session.row_is_current, timeout=WAIT_MS)
     session.run(50)
