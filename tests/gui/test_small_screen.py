@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import QRect, QSize
+from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtWidgets import QAbstractScrollArea, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -89,6 +89,7 @@ def test_a_panel_that_goes_back_among_tabs_is_in_front(qtbot: QtBot, small: Main
     small.focus_panel("sampling")
     qtbot.waitUntil(lambda: not dock.visibleRegion().isEmpty())
     dock._float.click()
-    qtbot.waitUntil(lambda: dock.isFloating() and dock.isVisible())
+    frameless = Qt.WindowType.FramelessWindowHint
+    qtbot.waitUntil(lambda: dock.isVisible() and not dock.windowFlags() & frameless)
     dock._float.click()
     qtbot.waitUntil(lambda: not dock.isFloating() and not dock.visibleRegion().isEmpty())
