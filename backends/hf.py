@@ -35,7 +35,7 @@ from logitscope.backends.hf_files import inspect_folder
 from logitscope.backends.hf_gguf import load_gguf
 from logitscope.backends.hf_gradients import Gradients
 from logitscope.backends.hf_load import LoadedParts, import_libraries, load_parts
-from logitscope.backends.hf_numbers import TOKENS, HeadNumbers
+from logitscope.backends.hf_numbers import HeadNumbers
 from logitscope.backends.hf_sequence import CachedSequence
 from logitscope.backends.hf_unembedding import OutputHead
 from logitscope.backends.hf_variants import Variants, memory_checked
@@ -201,23 +201,25 @@ class HfBackend:
     def _number_chunks(
         self, ids: Sequence[int], start: int, stop: int, watch: Watch
     ) -> Iterator[TokenNumbers]:
-        for first in range(start, stop, TOKENS):
-            last = min(first + TOKENS, stop)
-            done = 0
-            for numbers in self._numbers_within(ids, first, last, watch):
+        done = start
+        while done < stop:
+            last = min(done + self._numbers.tokens, stop)
+            for numbers in self._numbers_within(ids, done, last, watch):
                 yield numbers
                 done += len(numbers.rank)
-            if done < last - first:
+            if done < last:
                 return
-            watch.report(last - start, stop - start)
+            watch.report(done - start, stop - start)
 
     def _numbers_within(
         self, ids: Sequence[int], start: int, stop: int, watch: Watch
     ) -> Iterator[TokenNumbers]:
-        targets = ids[start:stop]
+        targets, begun = ids[start:stop], time.perf_counter()
         states = self._states(ids[: stop - 1], len(targets), watch)
         try:
-            return iter([self._numbers.of(states, targets, watch)])
+            found = self._numbers.of(states, targets, watch)
+            self._numbers.took(len(targets), time.perf_counter() - begun)
+            return iter([found])
         except TooManyTies:
             quiet = Watch(watch.is_cancelled, flag_address=watch.flag_address)
             return numbers_of(self._score_chunks(ids, start, stop, quiet), targets)

@@ -7,7 +7,7 @@ are those of ``surprisal.token_numbers``; what it says of precision holds here, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,13 +21,10 @@ Vector = NDArray[np.float32]
 BLOCK = 64
 """Entries whose maximum is looked at in place of them, in the search for the likeliest."""
 
-_COUNTED = 128
-"""Comparisons added up in one byte."""
+_ADDED = 128
+"""Entries added up in one float32, or counted in one byte; slices are filled up to a multiple."""
 
-_SUMMED = 512
-"""Float32 terms added up before a sum goes on in float64; slices are filled up to a multiple."""
-
-_ONES = np.ones((1, _SUMMED), dtype=np.float32)
+_ONES = np.ones((1, _ADDED), dtype=np.float32)
 
 _PADDING = np.float32(-3e38)
 """Fills up a slice: below any logit, and finite, since 0 * -inf is NaN."""
@@ -42,6 +39,13 @@ MOST_KEPT = 1 << 20
 
 class TooManyTies(ArithmeticError):
     """So many entries are equal, or nearly so, that whole rows have to be looked at."""
+
+
+Exponential = Callable[[Matrix, Matrix], object]
+
+
+def _numpy_exp(values: Matrix, result: Matrix) -> None:
+    np.exp(values, out=result)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,15 +87,19 @@ class SliceReader:
     """Reads slices of n rows one after the other; several readers may share the slices of a
     vocabulary, each in a thread of its own (NumPy gives the interpreter lock up)."""
 
-    def __init__(self, targets: Targets, top: int = TOP) -> None:
+    def __init__(
+        self, targets: Targets, top: int = TOP, exponential: Exponential = _numpy_exp
+    ) -> None:
+        """``exponential(values, result)`` puts exp(values) into ``result``, to 1e-7."""
         self.targets = targets
+        self._exponential = exponential
         self.top = top
         self.slices: list[_Slice] = []
         self.near: list[_Found] = []
         """Entries that may be a row's target, tie with it, or lie on either side of it."""
         self.leading: list[_Found] = []
         """Entries that may be among a row's likeliest."""
-        self._maxima = np.full((top, len(targets.ids)), -np.inf, dtype=np.float32)
+        self.maxima = np.full((top, len(targets.ids)), -np.inf, dtype=np.float32)
         """The greatest maxima of blocks until now."""
         self._kept = 0
         self._buffers = np.empty((2, 0, len(targets.ids)), dtype=np.float32)
@@ -107,12 +115,39 @@ class SliceReader:
         peak = maxima.max(axis=0)
         # NaN and infinity are looked for once, in the peaks, when all is put together.
         with np.errstate(all="ignore"):
-            may_lead = np.flatnonzero(peak >= self._maxima.max(axis=0))
-            rest, surprise = _sums(whole, peak, may_lead, self._lent(len(whole)))
+            may_lead = np.flatnonzero(peak >= self.maxima.max(axis=0))
+            first_peak = _places(blocks, maxima[:, may_lead].argmax(axis=0), may_lead)
+            rest, surprise = self._sums(whole, peak, (first_peak, may_lead))
             above = whole > self.targets.most
             self._keep_near(first, whole, (whole >= self.targets.least) ^ above)
             self._keep_leading(first, blocks, maxima)
         self.slices.append(_Slice(first, peak, rest, surprise, _counts(above)))
+
+    def _sums(
+        self, whole: Matrix, peak: Vector, leading: tuple[NDArray[np.int64], NDArray[np.int64]]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Sums of exp(x), but for the peak's 1, and of -x * exp(x); x = entry - peak.
+
+        ``leading``: places and rows of peaks that may be those of whole rows. They are left out
+        beforehand, so that what is left of the sum keeps its precision, however small; elsewhere 1
+        is taken off.
+        """
+        own = np.ones(len(peak))
+        own[leading[1]] = 0.0
+        shifted, weights = self._lent(len(whole))
+        # A slice that is -inf throughout must not give -inf - -inf.
+        np.subtract(whole, np.maximum(peak, _PADDING), out=shifted)
+        for _ in range(2):
+            self._exponential(shifted, weights)
+            weights[leading] = 0.0
+            rest = _column_sums(weights) - own
+            np.multiply(weights, shifted, out=weights)
+            surprise = -_column_sums(weights)
+            if not np.isnan(surprise).any():
+                break
+            # An entry of -inf has made 0 * -inf.
+            np.maximum(shifted, _LOWEST, out=shifted)
+        return rest, surprise
 
     def _lent(self, size: int) -> Matrix:
         """Two matrices like a slice, filled with anything."""
@@ -128,15 +163,18 @@ class SliceReader:
 
     def _keep_leading(self, first: int, blocks: Matrix, maxima: Matrix) -> None:
         """The top entries lie in the blocks with the top maxima, and reach the last of those."""
-        known = np.concatenate([self._maxima, maxima])
-        self._maxima = np.partition(known, len(known) - self.top, axis=0)[-self.top :]
-        least = self._maxima.min(axis=0)
-        block, row = np.nonzero(maxima >= least)
-        entries = blocks[block, :, row]
-        hot, place = np.nonzero(entries >= least[row, None])
+        rows = np.flatnonzero(maxima.max(axis=0) >= self.maxima.min(axis=0))
+        maxima = maxima[:, rows]
+        known = np.concatenate([self.maxima[:, rows], maxima])
+        best = np.partition(known, len(known) - self.top, axis=0)[-self.top :]
+        self.maxima[:, rows] = best
+        least = best.min(axis=0)
+        block, column = np.nonzero(maxima >= least)
+        entries = blocks[block, :, rows[column]]
+        hot, place = np.nonzero(entries >= least[column, None])
         self._count(len(place))
         ids = first + block[hot] * BLOCK + place
-        self.leading.append(_Found(row[hot], ids, entries[hot, place]))
+        self.leading.append(_Found(rows[column[hot]], ids, entries[hot, place]))
 
     def _count(self, entries: int) -> None:
         self._kept += entries
@@ -158,10 +196,11 @@ def combined(readers: Sequence[SliceReader]) -> TokenNumbers:
     count = len(is_sound) if is_sound.all() else int(is_sound.argmin())
     peak, rest, surprise = _joined(slices, peaks[:, :count], count)
     log_total = np.log1p(rest)
-    near = _gathered([each for r in readers for each in r.near], count)
+    near = _gathered([each for r in readers for each in r.near], np.full(count, -np.inf))
     above = np.sum([each.above for each in slices], axis=0)
     own, rank = _placed(targets.ids[:count], near, above[:count])
-    ids, logits = _likeliest(_gathered([each for r in readers for each in r.leading], count), top)
+    least = np.partition(np.concatenate([r.maxima for r in readers]), -top, axis=0)[-top, :count]
+    ids, logits = _likeliest(_gathered([each for r in readers for each in r.leading], least), top)
     return TokenNumbers(
         log_probability=own.astype(np.float64) - peak - log_total,
         rank=rank.astype(np.int32),
@@ -173,43 +212,27 @@ def combined(readers: Sequence[SliceReader]) -> TokenNumbers:
 
 
 def _padded(logits: Matrix) -> Matrix:
-    lacking = -len(logits) % _SUMMED
+    lacking = -len(logits) % _ADDED
     if not lacking:
         return logits
     return np.pad(logits, ((0, lacking), (0, 0)), constant_values=_PADDING)
 
 
-def _sums(
-    whole: Matrix, peak: Vector, may_lead: NDArray[np.int64], buffers: Matrix
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sums of exp(x), but for the peak's 1, and of -x * exp(x); x = entry - peak.
-
-    Where the peak may be that of the whole row, it is left out beforehand: what is left of the sum
-    keeps its precision then, however small. Elsewhere 1 is taken off. ``buffers`` are filled with
-    anything: two matrices like ``whole``.
-    """
-    # A slice that is -inf throughout must not give -inf - -inf.
-    shifted = np.subtract(whole, np.maximum(peak, _PADDING), out=buffers[0])
-    if not np.isfinite(shifted.min()):
-        np.maximum(shifted, _LOWEST, out=shifted)
-    weights = np.exp(shifted, out=buffers[1])
-    weights[whole[:, may_lead].argmax(axis=0), may_lead] = 0.0
-    peaks_own = np.ones(len(peak))
-    peaks_own[may_lead] = 0.0
-    rest = _column_sums(weights) - peaks_own
-    np.multiply(weights, shifted, out=shifted)
-    return rest, -_column_sums(shifted)
+def _places(blocks: Matrix, block: NDArray[np.int64], row: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where in the slice the greatest entry of a row's block stands, the first of equals."""
+    places: NDArray[np.int64] = block * BLOCK + blocks[block, :, row].argmax(axis=1)
+    return places
 
 
 def _column_sums(matrix: Matrix) -> NDArray[np.float64]:
-    parts = matrix.reshape(-1, _SUMMED, matrix.shape[1])
+    parts = matrix.reshape(-1, _ADDED, matrix.shape[1])
     sums: NDArray[np.float64] = np.matmul(_ONES, parts).sum(axis=(0, 1), dtype=np.float64)
     return sums
 
 
 def _counts(is_counted: NDArray[np.bool_]) -> NDArray[np.int64]:
     """How many are true in each column."""
-    parts = is_counted.view(np.uint8).reshape(-1, _COUNTED, is_counted.shape[1])
+    parts = is_counted.view(np.uint8).reshape(-1, _ADDED, is_counted.shape[1])
     counts: NDArray[np.int64] = parts.sum(axis=1, dtype=np.uint8).sum(axis=0, dtype=np.int64)
     return counts
 
@@ -231,14 +254,16 @@ def _joined(
     return peak, parts.sum(axis=0), surprise
 
 
-def _gathered(found: Sequence[_Found], count: int) -> _Found:
-    """All entries of the first ``count`` rows, by row, then likeliest first, ties by lower id."""
+def _gathered(found: Sequence[_Found], least: NDArray[np.floating]) -> _Found:
+    """All entries of the first rows that reach ``least``, (n,): by row, then likeliest first, ties
+    by lower id."""
     row, token_id, logit = (
         np.concatenate([getattr(each, name) for each in found])
         for name in ("row", "token_id", "logit")
     )
-    order = np.lexsort((token_id, -logit, row))
-    order = order[: np.searchsorted(row[order], count)]
+    kept = np.flatnonzero(row < len(least))
+    kept = kept[logit[kept] >= least[row[kept]]]
+    order = kept[np.lexsort((token_id[kept], -logit[kept], row[kept]))]
     return _Found(row[order], token_id[order], logit[order])
 
 

@@ -117,8 +117,15 @@ def test_numbers_end_before_a_row_that_is_none(wide: HfBackend, ids: list[int]) 
     with torch.inference_mode():
         wide._sequence._model.get_input_embeddings().weight[ids[200]] = float("nan")
     found = joined(wide.score_numbers(ids, 1, 300))
-    assert len(found["rank"]) == hf_numbers.TOKENS
+    assert hf_numbers.LEAST_TOKENS <= len(found["rank"]) <= 200
     assert np.isfinite(found["log_probability"]).all()
+
+
+def test_a_pass_is_as_long_as_a_second_allows(wide: HfBackend) -> None:
+    numbers = wide._numbers
+    for tokens, seconds, expected in ((64, 0.4, 160), (160, 0.1, 512), (512, 20.0, 64)):
+        numbers.took(tokens, seconds)
+        assert numbers.tokens == expected
 
 
 def test_a_small_vocabulary_is_scored_by_rows(tiny_hf: Path) -> None:
