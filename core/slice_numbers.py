@@ -102,12 +102,13 @@ class SliceReader:
         self.maxima = np.full((top, len(targets.ids)), -np.inf, dtype=np.float32)
         """The greatest maxima of blocks until now."""
         self._kept = 0
-        self._buffers = np.empty((2, 0, len(targets.ids)), dtype=np.float32)
+        self._buffer = np.empty((0, len(targets.ids)), dtype=np.float32)
 
     def read(self, first: int, logits: Matrix) -> None:
         """Take what is needed of ``logits``, float32 (size, n): ids ``first <= i < first + size``.
 
-        Temporaries take two to three times as much as the slice. Raises TooManyTies.
+        ``logits`` is used up: it holds something else behind the call. Temporaries take about
+        twice as much. Raises TooManyTies.
         """
         whole = _padded(logits)
         blocks = whole.reshape(-1, BLOCK, whole.shape[1])
@@ -117,10 +118,10 @@ class SliceReader:
         with np.errstate(all="ignore"):
             may_lead = np.flatnonzero(peak >= self.maxima.max(axis=0))
             first_peak = _places(blocks, maxima[:, may_lead].argmax(axis=0), may_lead)
-            rest, surprise = self._sums(whole, peak, (first_peak, may_lead))
             above = whole > self.targets.most
             self._keep_near(first, whole, (whole >= self.targets.least) ^ above)
             self._keep_leading(first, blocks, maxima)
+            rest, surprise = self._sums(whole, peak, (first_peak, may_lead))
         self.slices.append(_Slice(first, peak, rest, surprise, _counts(above)))
 
     def _sums(
@@ -134,9 +135,9 @@ class SliceReader:
         """
         own = np.ones(len(peak))
         own[leading[1]] = 0.0
-        shifted, weights = self._lent(len(whole))
+        weights = self._lent(len(whole))
         # A slice that is -inf throughout must not give -inf - -inf.
-        np.subtract(whole, np.maximum(peak, _PADDING), out=shifted)
+        shifted = np.subtract(whole, np.maximum(peak, _PADDING), out=whole)
         for _ in range(2):
             self._exponential(shifted, weights)
             weights[leading] = 0.0
@@ -150,10 +151,10 @@ class SliceReader:
         return rest, surprise
 
     def _lent(self, size: int) -> Matrix:
-        """Two matrices like a slice, filled with anything."""
-        if self._buffers.shape[1] < size:
-            self._buffers = np.empty((2, size, self._buffers.shape[2]), dtype=np.float32)
-        return self._buffers[:, :size]
+        """A matrix like a slice, filled with anything."""
+        if len(self._buffer) < size:
+            self._buffer = np.empty((size, self._buffer.shape[1]), dtype=np.float32)
+        return self._buffer[:size]
 
     def _keep_near(self, first: int, whole: Matrix, is_near: NDArray[np.bool_]) -> None:
         found = np.flatnonzero(is_near)

@@ -26,7 +26,7 @@ def read(
     targets = Targets(ids, own - np.float32(reach), own + np.float32(reach))
     made = [SliceReader(targets) for _ in range(readers)]
     for turn, first in enumerate(range(0, rows.shape[1], size)):
-        made[turn % readers].read(first, np.ascontiguousarray(rows[:, first : first + size].T))
+        made[turn % readers].read(first, rows[:, first : first + size].T.copy())
     return combined([reader for reader in made if reader.slices])
 
 
@@ -105,7 +105,7 @@ def test_a_target_outside_of_its_bounds_is_told() -> None:
     rows = matrix(2, 600, 1.0)
     bounds = np.full(2, 50.0, dtype=np.float32)
     reader = SliceReader(Targets(np.array([1, 2]), bounds, bounds + 1))
-    reader.read(0, np.ascontiguousarray(rows.T))
+    reader.read(0, rows.T.copy())
     with pytest.raises(ArithmeticError, match="outside of the bounds"):
         combined([reader])
 
