@@ -368,8 +368,7 @@ class Failed:
     expected: bool = True
     """False for a bug: the window offers "copy details"."""
     prompt_ids: tuple[int, ...] | None = None
-    """Of an Evaluate whose ids do not fit into the context: those of its prompt. They can still be
-    shown, and scored in windows."""
+    """Of an Evaluate that does not fit into the context: they can still be shown and scored."""
 
 
 @dataclass(frozen=True, slots=True)
