@@ -1,0 +1,132 @@
+"""Models that cannot be loaded, or that end while they run: one sentence and a way back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from dropping import SLOW_MS, Load, Read, drop, files, shown
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from logitscope.gui.dialogs.messages import BugDialog
+from logitscope.gui.main_window import MainWindow
+from logitscope.gui.message import Severity
+
+
+@pytest.mark.parametrize(
+    "accident", ["fail=load", "abort=load", "crash=load"], ids=lambda accident: accident
+)
+def test_a_failed_load_leaves_text_and_window_and_a_way_back(
+    qtbot: QtBot, loaded: MainWindow, read: Read, accident: str
+) -> None:
+    read(loaded, "The sky is")
+    loaded.session.step()
+    qtbot.waitUntil(lambda: len(loaded.session.document.path) == 1)
+    qtbot.waitUntil(lambda: not loaded.session.is_running)
+    document = loaded.session.state
+    loaded.opener.open(f"fake:vocab=500,{accident}")
+    qtbot.waitUntil(lambda: loaded.session.loading_path is None, timeout=SLOW_MS)
+    qtbot.waitUntil(lambda: bool(loaded.toasts.toasts))
+    message = shown(loaded)
+    assert message.severity is Severity.PROBLEM
+    assert "\n" not in message.sentence
+    assert loaded.session.state == document
+    titles = [action.title for action in message.actions]
+    assert titles[0].startswith("Back to")
+    # A file that is no model stays one; a process that died may have lacked memory.
+    again = [] if accident == "fail=load" else ["Load again"]
+    assert titles[1:] == [*again, "Open another model…"]
+    message.actions[0].call()
+    qtbot.waitUntil(lambda: loaded.session.model is not None, timeout=SLOW_MS)
+    qtbot.waitUntil(lambda: loaded.session.is_ready, timeout=SLOW_MS)
+    assert loaded.toasts.toasts == []
+    assert loaded.session.state.text == "The sky is"
+    assert loaded.session.ids == (*document.prompt_ids, document.tree[0].step.token_id)
+
+
+def test_a_bug_while_loading_shows_its_details(qtbot: QtBot, window: MainWindow) -> None:
+    window.opener.open("fake:vocab=500,bug=load")
+    qtbot.waitUntil(lambda: window.findChild(BugDialog) is not None, timeout=SLOW_MS)
+    dialog = window.findChild(BugDialog)
+    assert dialog is not None
+    assert "Traceback" in dialog.details.toPlainText()
+    assert "Traceback" not in dialog.message.sentence
+    dialog.reject()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"GGUF", b"GGUF" + b"\xff" * 200, b"not a model at all" * 9]
+)
+@pytest.mark.parametrize("name", ["plain.gguf", "with space 模型 🧠.gguf"])
+def test_a_damaged_file_gets_one_sentence(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, content: bytes, name: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    drop(window, files(path))
+    qtbot.waitUntil(lambda: bool(window.toasts.toasts), timeout=SLOW_MS)
+    message = shown(window)
+    assert "\n" not in message.sentence
+    assert "Traceback" not in message.sentence
+    assert window.session.model is None
+    assert message.severity is Severity.PROBLEM
+    assert [action.title for action in message.actions] == ["Open another model…"]
+
+
+def test_the_model_dies_while_running_and_is_loaded_again(
+    qtbot: QtBot, window: MainWindow, load: Load, read: Read
+) -> None:
+    load(window, "fake:vocab=500,decode_ms=20,abort=decode,after=3")
+    read(window, "The sky is")
+    window.session.run(20)
+    qtbot.waitUntil(lambda: window.session.model is None, timeout=SLOW_MS)
+    qtbot.waitUntil(lambda: bool(window.toasts.toasts))
+    written = window.session.document.tail_ids
+    assert written
+    message = shown(window)
+    assert [action.title for action in message.actions] == ["Load again", "Open another model…"]
+    message.actions[0].call()
+    qtbot.waitUntil(lambda: window.session.is_ready, timeout=SLOW_MS)
+    assert window.session.document.tail_ids == written
+    assert window.toasts.toasts == []
+
+
+def test_stop_ends_a_model_that_does_not_obey(
+    qtbot: QtBot, window: MainWindow, load: Load, read: Read
+) -> None:
+    load(window, "fake:vocab=500,hang=decode,after=9")
+    read(window, "The sky is")
+    window.session.run(1000)
+    qtbot.waitUntil(lambda: len(window.session.document.path) >= 5, timeout=SLOW_MS)
+    written = window.session.document.tail_ids
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert not window.session.is_running
+    qtbot.waitUntil(lambda: window.session.model is None, timeout=SLOW_MS)
+    qtbot.waitUntil(lambda: bool(window.toasts.toasts))
+    assert shown(window).actions[0].title == "Load again"
+    assert window.session.document.tail_ids[: len(written)] == written
+
+
+def test_loading_can_be_stopped(qtbot: QtBot, window: MainWindow) -> None:
+    window.opener.open("fake:vocab=500,load_ms=60000")
+    assert window.command_actions["stop"].isEnabled()
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: window.session.loading_path is None, timeout=SLOW_MS)
+    assert window.session.model is None
+    assert "stopped" in shown(window).sentence.lower()
+
+
+def test_a_model_with_a_smaller_vocabulary_takes_over(
+    qtbot: QtBot, window: MainWindow, load: Load, read: Read
+) -> None:
+    load(window, "fake:vocab=1000,seed=3")
+    read(window, "The sky is")
+    window.session.run(30)
+    qtbot.waitUntil(lambda: not window.session.is_running)
+    window.opener.open("fake:vocab=300,seed=4")
+    session = window.session
+    qtbot.waitUntil(lambda: session.model is not None and session.is_ready, timeout=SLOW_MS)
+    assert session.model is not None
+    assert session.model.n_vocab == 300
+    assert session.state.text == "The sky is"
