@@ -2,60 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
-import os
-import re
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
+import score_command
+from score_command import FAKE, TEXT, records, said, score
 
-FAKE = "fake:vocab=400"
-TITLES = ["file", "position", "id", "token", "loss", "probability", "rank", "entropy"]
-TEXT = "The sky is blue. 天空 😀\n"
-
-
-def score(
-    *arguments: object, data: bytes = b"", env: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "logitscope", "score", *map(str, arguments)],
-        input=data,
-        capture_output=True,
-        timeout=120,
-        env=os.environ | {"PYTHONIOENCODING": "utf-8"} | (env or {}),
-        check=False,
-    )
-
-
-def records(*arguments: object, data: bytes = b"", code: int = 0) -> list[dict[str, Any]]:
-    result = score(*arguments, "--format", "jsonl", data=data)
-    assert result.returncode == code, result.stderr.decode()
-    return [json.loads(line) for line in result.stdout.decode().splitlines()]
-
-
-def said(result: subprocess.CompletedProcess[bytes], code: int) -> str:
-    """Standard error of a run: sentences, no traceback."""
-    errors = result.stderr.decode()
-    assert result.returncode == code, errors
-    assert "Traceback" not in errors
-    return errors
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "text.txt"
-    path.write_text(TEXT, encoding="utf-8")
-    return path
+file = score_command.file
 
 
 # -- numbers --------------------------------------------------------------------------------------
@@ -167,94 +123,21 @@ def test_the_records_of_json_lines_are_texts_of_their_own(tmp_path: Path, file: 
     assert "here: text" in errors
 
 
-# -- formats --------------------------------------------------------------------------------------
+def test_a_file_without_a_token_to_score_fails_and_the_others_count(
+    file: Path, tmp_path: Path
+) -> None:
+    empty = tmp_path / "empty.txt"
+    empty.write_bytes(b"")
+    assert "no token can be scored" in said(score(FAKE, empty), 1)
+    lines = records(FAKE, empty, file, code=1)
+    assert [line["file"] for line in lines] == [str(empty), str(file)]
+    assert lines[1]["mean_loss"] > 0
 
 
-def test_tables_for_people(file: Path) -> None:
-    result = score(FAKE, file)
-    assert said(result, 0) == ""
-    title, line = result.stdout.decode().splitlines()
-    assert title.split()[:4] == ["file", "tokens", "mean", "loss"]
-    assert line.startswith(str(file))
-    lines = score(FAKE, file, "--tokens").stdout.decode().splitlines()
-    assert lines[0].split() == TITLES
-    assert lines[1].split()[-4:] == ["–"] * 4
-
-
-def test_csv_holds_what_json_lines_hold(file: Path) -> None:
-    for arguments in ([], ["--tokens"]):
-        expected = records(FAKE, file, *arguments)
-        text = score(FAKE, file, *arguments, "--format", "csv").stdout.decode()
-        found = list(csv.DictReader(io.StringIO(text)))
-        assert len(found) == len(expected)
-        for row, record in zip(found, expected, strict=True):
-            assert list(row) == list(record)
-            for name, value in record.items():
-                values = value if isinstance(value, list) else [value]
-                assert row[name] == " ".join("" if v is None else str(v) for v in values)
-
-
-def test_parquet_holds_what_json_lines_hold(file: Path) -> None:
-    pytest.importorskip("pyarrow", reason="the extra `parquet` is not installed")
-    from pyarrow import parquet
-
-    for arguments in ([], ["--tokens"]):
-        data = score(FAKE, file, file, *arguments, "--format", "parquet").stdout
-        found = parquet.read_table(io.BytesIO(data)).to_pylist()
-        expected = records(FAKE, file, file, *arguments)
-        assert [list(row) for row in found] == [list(record) for record in expected]
-        for row, record in zip(found, expected, strict=True):
-            for name, value in record.items():
-                if name == "top_log_probabilities":
-                    np.testing.assert_allclose(row[name], value, rtol=1e-6)
-                else:
-                    assert row[name] == value
-
-
-def test_parquet_without_its_package_is_one_sentence(tmp_path: Path, file: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['pyarrow'] = None\n")
-    result = score(FAKE, file, "--format", "parquet", env={"PYTHONPATH": str(tmp_path)})
-    assert said(result, 1) == (
-        "logitscope: Parquet needs the package pyarrow: pip install 'logitscope[parquet]'\n"
-    )
-
-
-def test_html_is_one_file_for_one_text(tmp_path: Path, file: Path) -> None:
-    page = tmp_path / "page.html"
-    assert said(score(FAKE, file, "--html", page), 0) == ""
-    text = page.read_text(encoding="utf-8")
-    assert "The" in re.sub("<[^>]*>", "", text)
-    assert "perplexity" in text
-    assert "http" not in text.replace("http-equiv", "").replace("http://www.w3.org", "")
-    errors = said(score(FAKE, file, "--html", tmp_path / "absent" / "page.html"), 1)
-    assert "cannot be written" in errors
-    assert "one file" in said(score(FAKE, file, file, "--html", page), 2)
-
-
-def test_a_page_that_cannot_be_written_is_told_before_the_work(tmp_path: Path, file: Path) -> None:
-    # A model that never comes: who waits for it has begun the work.
-    for page, reason in ((tmp_path / "absent" / "page.html", "No such"), (tmp_path, "directory")):
-        result = score("fake:hang=load", file, "--html", page)
-        assert re.search(f"cannot be written .*{reason}", said(result, 1))
-        assert result.stdout == b""
-
-
-def test_a_run_that_fails_leaves_the_page_as_it_was(tmp_path: Path, file: Path) -> None:
-    page = tmp_path / "page.html"
-    said(score("fake:fail=load", file, "--html", page), 1)
-    assert not page.exists()
-    page.write_text("of yesterday")
-    said(score("fake:fail=load", file, "--html", page), 1)
-    assert page.read_text() == "of yesterday"
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
-def test_a_page_is_written_through_a_link(tmp_path: Path, file: Path) -> None:
-    link, page = tmp_path / "link.html", tmp_path / "page.html"
-    link.symlink_to(page)
-    assert said(score(FAKE, file, "--html", link), 0) == ""
-    assert link.is_symlink()
-    assert "perplexity" in page.read_text(encoding="utf-8")
+def test_a_file_without_records_fails(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.write_bytes(b"\n\n")
+    assert "no token can be scored" in said(score(FAKE, empty, "--field", "text"), 1)
 
 
 # -- what a person may give -----------------------------------------------------------------------
@@ -329,85 +212,3 @@ def test_a_model_that_fails_says_so_once_a_file(file: Path) -> None:
     errors = said(score(FAKE + ",fail=prefill", file), 1).splitlines()
     assert len(errors) == 2
     assert "failed in prefill" in errors[0]
-
-
-# -- Ctrl-C and the bar ---------------------------------------------------------------------------
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-def test_interrupt_keeps_and_prints_what_is_done(tmp_path: Path, file: Path) -> None:
-    (tmp_path / "slow.txt").write_text("The sky is blue. " * 40)
-    with terminal() as (ours, theirs):
-        process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "logitscope", "score", FAKE + ",prefill_ms_per_token=5"),
-                *(file.name, "slow.txt", file.name, "--format", "jsonl"),
-            ],
-            stdout=subprocess.PIPE,
-            stderr=theirs,
-            env=os.environ | TERMINAL,
-            cwd=tmp_path,
-            start_new_session=True,
-        )
-        drawn = b""
-        # The second file's bar is drawn: it is being read.
-        while b"slow.txt" not in drawn:
-            drawn += os.read(ours, 65536)
-        os.kill(process.pid, signal.SIGINT)
-        output, _ = process.communicate(timeout=60)
-    assert process.returncode == 130
-    first, second = [json.loads(line) for line in output.splitlines()]
-    assert (first["file"], first["unread"]) == (file.name, 0)
-    assert second["file"] == "slow.txt"
-    assert second["unread"] > 0
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-def test_a_terminal_sees_a_bar_with_rate_and_time_left(file: Path) -> None:
-    file.write_text("The sky is blue. " * 20)
-    with terminal() as (ours, theirs):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "logitscope", "score", FAKE + ",prefill_ms_per_token=4", file],
-            stdout=subprocess.PIPE,
-            stderr=theirs,
-            env=os.environ | TERMINAL,
-        )
-        drawn = b""
-        while b"tokens/s" not in drawn:
-            drawn += os.read(ours, 65536)
-        output, _ = process.communicate(timeout=60)
-    assert process.returncode == 0
-    assert "━".encode() in drawn
-    assert b"0:00:0" in drawn
-    assert b"\x1b" not in output
-
-
-TERMINAL = {"TERM": "xterm", "COLUMNS": "160"}
-
-
-@contextmanager
-def terminal() -> Iterator[tuple[int, int]]:
-    """Our end and the program's end of a pseudo-terminal."""
-    import pty
-
-    ours, theirs = pty.openpty()
-    yield ours, theirs
-    os.close(theirs)
-    os.close(ours)
-
-
-def test_a_file_without_a_token_to_score_fails_and_the_others_count(
-    file: Path, tmp_path: Path
-) -> None:
-    empty = tmp_path / "empty.txt"
-    empty.write_bytes(b"")
-    assert "no token can be scored" in said(score(FAKE, empty), 1)
-    lines = records(FAKE, empty, file, code=1)
-    assert [line["file"] for line in lines] == [str(empty), str(file)]
-    assert lines[1]["mean_loss"] > 0
-
-
-def test_a_file_without_records_fails(tmp_path: Path) -> None:
-    empty = tmp_path / "empty.jsonl"
-    empty.write_bytes(b"\n\n")
-    assert "no token can be scored" in said(score(FAKE, empty, "--field", "text"), 1)

@@ -1,0 +1,80 @@
+"""``logitscope score`` in a terminal: Ctrl-C, and the bar."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import score_command
+from score_command import FAKE
+
+file = score_command.file
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_interrupt_keeps_and_prints_what_is_done(tmp_path: Path, file: Path) -> None:
+    (tmp_path / "slow.txt").write_text("The sky is blue. " * 40)
+    with terminal() as (ours, theirs):
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "logitscope", "score", FAKE + ",prefill_ms_per_token=5"),
+                *(file.name, "slow.txt", file.name, "--format", "jsonl"),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            env=os.environ | TERMINAL,
+            cwd=tmp_path,
+            start_new_session=True,
+        )
+        drawn = b""
+        # The second file's bar is drawn: it is being read.
+        while b"slow.txt" not in drawn:
+            drawn += os.read(ours, 65536)
+        os.kill(process.pid, signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    first, second = [json.loads(line) for line in output.splitlines()]
+    assert (first["file"], first["unread"]) == (file.name, 0)
+    assert second["file"] == "slow.txt"
+    assert second["unread"] > 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_a_terminal_sees_a_bar_with_rate_and_time_left(file: Path) -> None:
+    file.write_text("The sky is blue. " * 20)
+    with terminal() as (ours, theirs):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "logitscope", "score", FAKE + ",prefill_ms_per_token=4", file],
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            env=os.environ | TERMINAL,
+        )
+        drawn = b""
+        while b"tokens/s" not in drawn:
+            drawn += os.read(ours, 65536)
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "━".encode() in drawn
+    assert b"0:00:0" in drawn
+    assert b"\x1b" not in output
+
+
+TERMINAL = {"TERM": "xterm", "COLUMNS": "160"}
+
+
+@contextmanager
+def terminal() -> Iterator[tuple[int, int]]:
+    """Our end and the program's end of a pseudo-terminal."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    yield ours, theirs
+    os.close(theirs)
+    os.close(ours)
