@@ -11,12 +11,7 @@ from pathlib import Path
 import pytest
 from llamacpp_loading import load
 
-from logitscope.backends.base import (
-    BackendError,
-    Cancelled,
-    ModelFileError,
-    Watch,
-)
+from logitscope.backends.base import BackendError, Cancelled, ModelFileError, Watch
 from logitscope.backends.llamacpp_lib import LogTail
 
 pytestmark = pytest.mark.llama

@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 from llamacpp_loading import load
 
-from logitscope.backends.base import (
-    LoadOptions,
-    NotEnoughMemory,
-)
+from logitscope.backends.base import LoadOptions, NotEnoughMemory
 from logitscope.backends.gguf_header import GgufHeader, read_header
 from logitscope.backends.llamacpp_plan import Plan, kv_bytes_per_token, make_plan
 

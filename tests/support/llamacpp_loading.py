@@ -6,11 +6,7 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from logitscope.backends.base import (
-    UNWATCHED,
-    LoadOptions,
-    Watch,
-)
+from logitscope.backends.base import UNWATCHED, LoadOptions, Watch
 
 OPTIONS = LoadOptions(threads=1)
 
