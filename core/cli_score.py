@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from importlib.util import find_spec
 from pathlib import Path
@@ -119,10 +120,10 @@ def score(
     if window is not None:
         _check_stride(stride, window)
     _check_format(output)
-    if html is not None:
-        _check_html(html)
-    options = LoadOptions(context or window, threads, gpu_layers, device=device)
     path = find_model(model)
+    if html is not None:
+        _check_html(html, (Path(files[0]), Path(path)))
+    options = LoadOptions(context or window, threads, gpu_layers, device=device)
     with spinner(f"loading {model}"):
         opened = ScoringModel(path, backend, options)
     with opened:
@@ -288,8 +289,12 @@ def _check_format(output: OutputFormat) -> None:
         raise typer.BadParameter("Parquet is no text: send it to a file with > FILE")
 
 
-def _check_html(html: Path) -> None:
-    """Scoring takes minutes, which shall not be lost to a folder that is not there."""
+def _check_html(html: Path, read: Sequence[Path]) -> None:
+    """Scoring takes minutes, which shall not be lost to a folder that is not there; and what is
+    read must not be written over."""
+    for path in read:
+        if html.exists() and path.exists() and html.samefile(path):
+            raise typer.BadParameter(f"--html would write over {path}: choose another place")
     try:
         check_writable(html)
     except OSError as error:

@@ -103,3 +103,15 @@ def test_a_page_is_written_through_a_link(tmp_path: Path, file: Path) -> None:
     assert said(score(FAKE, file, "--html", link), 0) == ""
     assert link.is_symlink()
     assert "perplexity" in page.read_text(encoding="utf-8")
+
+
+def test_what_is_read_is_not_written_over(tmp_path: Path, file: Path) -> None:
+    link = tmp_path / "link.html"
+    link.symlink_to(file)
+    before = file.read_bytes()
+    for page in (file, link):
+        assert "write over" in said(score(FAKE, file, "--html", page), 2)
+    model = tmp_path / "model.gguf"
+    model.write_bytes(b"GGUF")
+    assert "write over" in said(score(model, file, "--html", model), 2)
+    assert (file.read_bytes(), model.read_bytes()) == (before, b"GGUF")
