@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QMargins, QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import (
     QDockWidget,
@@ -23,7 +23,16 @@ from logitscope.gui.widgets.shrinking_area import ShrinkingArea
 BUTTON = 24
 FLOATED = QPoint(-4 * theme.GRID, 4 * theme.GRID)
 """From a dock's old place to that of its window."""
+FRAME = QMargins(4, 32, 4, 4)
+"""About what a window manager puts around a window."""
 HELP_WIDTH = 360
+
+
+def within(place: QRect, room: QRect) -> QPoint:
+    """The nearest place with nothing outside of the room; what is too large fills it."""
+    left = max(room.left(), min(place.left(), room.right() - place.width() + 1))
+    top = max(room.top(), min(place.top(), room.bottom() - place.height() + 1))
+    return QPoint(left, top)
 
 
 class CardTitle(QFrame):
@@ -124,7 +133,8 @@ class PanelDock(QDockWidget):
         self.setFloating(not self.isFloating())
         if self.isFloating():
             # Exactly over its old place nobody would see that it is a window now.
-            self.move(self.pos() + FLOATED)
+            room = self.screen().availableGeometry().marginsRemoved(FRAME)
+            self.move(within(QRect(self.pos() + FLOATED, self.size()), room))
         else:
             # Where it goes back among tabs it would be behind them.
             self.raise_()
