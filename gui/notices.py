@@ -14,6 +14,8 @@ class Notice:
     is_bug: bool = False
     can_load_again: bool = False
     """The model is gone or was not waited for: loading it once more can help."""
+    is_about_text: bool = False
+    """The text as it is could not be read, or was not; with another one this is over."""
 
 
 PUT_ASIDE = Notice(
@@ -22,7 +24,9 @@ PUT_ASIDE = Notice(
 )
 CONTEXT_FULL = Notice("The context is full: shorten the prompt or load with a longer context.")
 LOADING_STOPPED = Notice("Loading was stopped; your text is as it was.", can_load_again=True)
-READING_STOPPED = Notice("Reading the prompt was stopped: change it or step to go on.")
+READING_STOPPED = Notice(
+    "Reading the prompt was stopped: change it or step to go on.", is_about_text=True
+)
 NOTHING_TO_CONTINUE = Notice("Nothing to continue: type a prompt first.")
 
 

@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, Signal
 
 from logitscope.gui.message import Action, Message, Severity, Topic
 from logitscope.gui.notices import Notice
+from logitscope.gui.reading import Stage
 from logitscope.gui.session import Session
 
 KEPT_MESSAGES = 200
@@ -40,6 +41,7 @@ class Messages(QObject):
         self.ways_out: WaysOut = lambda _again: ()
         session.noticed.connect(self._take_notice)
         session.model_changed.connect(self._settle_model)
+        session.reading.changed.connect(self._settle_text)
 
     @property
     def kept(self) -> tuple[Message, ...]:
@@ -97,11 +99,16 @@ class Messages(QObject):
                 Message(notice.sentence, notice.detail, Severity.PROBLEM, actions, Topic.MODEL)
             )
         else:
-            self.put(Message(notice.sentence, notice.detail))
+            topic = Topic.TEXT if notice.is_about_text else Topic.OTHER
+            self.put(Message(notice.sentence, notice.detail, topic=topic))
 
     def _settle_model(self) -> None:
         if not self._has_lost_the_model():
             self.settle(Topic.MODEL)
+
+    def _settle_text(self) -> None:
+        if self._session.reading.stage in (Stage.READING, Stage.READ, Stage.EMPTY):
+            self.settle(Topic.TEXT)
 
     def _has_lost_the_model(self) -> bool:
         """Its process died, or it could not be loaded."""

@@ -382,8 +382,9 @@ class Session(SessionView):
         self._end_loading(reply.number, Gone.REFUSED)
         if self.is_running and reply.number == self._runner.number:
             self._runner.end()
-        self._viewer.take_failure(reply.number, reply.sentence, reply.prompt_ids)
-        self.noticed.emit(Notice(reply.sentence, reply.detail, is_bug=not reply.expected))
+        is_text = self._viewer.take_failure(reply.number, reply.sentence, reply.prompt_ids)
+        notice = Notice(reply.sentence, reply.detail, not reply.expected, is_about_text=is_text)
+        self.noticed.emit(notice)
 
     def _process_died(self, reply: Died) -> None:
         self._forget_model()

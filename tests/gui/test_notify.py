@@ -16,6 +16,7 @@ from logitscope.gui.main_window import MainWindow
 from logitscope.gui.message import Action, Message, Severity, Topic
 from logitscope.gui.notices import Notice
 from logitscope.gui.notify import KEPT_MESSAGES
+from logitscope.gui.reading import Stage
 from logitscope.gui.widgets.toast import WITH_BUTTONS_MS, Toast
 
 LONG = "The context is full, and " + "this sentence goes on and on, " * 8 + "until it ends."
@@ -158,6 +159,18 @@ def test_a_model_that_arrives_settles_only_what_was_said_about_models(
     window.messages.put(problem("That is no model.", topic=Topic.MODEL))
     load(window)
     assert sentences(window) == ["Recover it?"]
+
+
+def test_what_was_said_of_a_text_ends_with_it(
+    qtbot: QtBot, window: MainWindow, load: Callable[..., MainWindow]
+) -> None:
+    session = load(window, "fake:vocab=500,context=32").session
+    session.set_prompt("long " * 40)
+    qtbot.waitUntil(lambda: session.reading.stage is Stage.TOO_LONG, timeout=20_000)
+    assert [s for s in sentences(window) if "32" in s]
+    session.set_prompt("ab")
+    qtbot.waitUntil(lambda: session.reading.stage is Stage.READ, timeout=20_000)
+    assert sentences(window) == []
 
 
 def test_a_bug_opens_a_dialog_with_what_is_known(qtbot: QtBot, window: MainWindow) -> None:
