@@ -219,7 +219,7 @@ class HfBackend:
         try:
             found = self._numbers.of(states, targets, watch)
             self._numbers.took(len(targets), time.perf_counter() - begun)
-            return iter([found])
+            return iter([found] if len(found.rank) else [])
         except TooManyTies:
             quiet = Watch(watch.is_cancelled, flag_address=watch.flag_address)
             return numbers_of(self._score_chunks(ids, start, stop, quiet), targets)

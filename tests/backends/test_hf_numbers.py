@@ -121,6 +121,12 @@ def test_numbers_end_before_a_row_that_is_none(wide: HfBackend, ids: list[int]) 
     assert np.isfinite(found["log_probability"]).all()
 
 
+def test_no_chunk_is_empty(wide: HfBackend, ids: list[int]) -> None:
+    with torch.inference_mode():
+        wide._sequence._model.get_input_embeddings().weight[ids[0]] = float("nan")
+    assert list(wide.score_numbers(ids, 1, 100)) == []
+
+
 def test_a_pass_is_as_long_as_a_second_allows(wide: HfBackend) -> None:
     numbers = wide._numbers
     for tokens, seconds, expected in ((64, 0.4, 160), (160, 0.1, 512), (512, 20.0, 64)):
