@@ -195,7 +195,7 @@ class _Run:
         if scores.texts:
             self._tell_gaps(scores)
             self.report.add(scores)
-            if html is not None:
+            if html is not None and scores.scorable:
                 self._write_html(scores, html)
         return goes_on
 

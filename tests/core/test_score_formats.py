@@ -115,3 +115,10 @@ def test_what_is_read_is_not_written_over(tmp_path: Path, file: Path) -> None:
     model.write_bytes(b"GGUF")
     assert "write over" in said(score(model, file, "--html", model), 2)
     assert (file.read_bytes(), model.read_bytes()) == (before, b"GGUF")
+
+
+def test_a_text_without_a_loss_makes_no_page(tmp_path: Path) -> None:
+    page, empty = tmp_path / "page.html", tmp_path / "empty.txt"
+    empty.touch()
+    assert "no token can be scored" in said(score(FAKE, empty, "--html", page), 1)
+    assert not page.exists()
