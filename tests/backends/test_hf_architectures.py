@@ -9,6 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
 transformers = pytest.importorskip("transformers", reason="the extra `torch` is not installed")
+head_families: Any = pytest.importorskip("head_families")
 
 
 from logitscope.backends.base import UNWATCHED  # noqa: E402
@@ -16,20 +17,7 @@ from logitscope.backends.hf_sequence import CachedSequence  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
-SMALL = {
-    "vocab_size": 101,
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "head_dim": 8,
-    "max_position_embeddings": 64,
-    "pad_token_id": 0,
-    "bos_token_id": 1,
-    "eos_token_id": 2,
-    "initializer_range": 0.2,
-}
+SMALL = head_families.SMALL | {"initializer_range": 0.2}
 
 FAMILIES: dict[str, dict[str, Any]] = {
     "llama": {},

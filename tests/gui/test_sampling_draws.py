@@ -153,13 +153,18 @@ def test_draws_and_stages_can_be_copied(opened: Opened) -> None:
     assert float(top_k[4]) == pytest.approx(0.25)
 
 
-def test_a_past_position_shows_its_own_draw_and_why(opened: Opened) -> None:
-    stage, panel = opened(HALVES, seed=7)
-    step = StepRecord(
-        token_id=2, origin=Origin.SAMPLED, log_probability=float(np.log(0.125)), rank=3,
-        entropy=1.213, shaped_probability=0.125, draw=Draw(0.8, 0.75, 0.875), top_ids=(0, 1, 2),
+def drawn(token_id: int, rank: int, probability: float, draw: Draw) -> StepRecord:
+    """A step behind ``HALVES``."""
+    return StepRecord(
+        token_id=token_id, origin=Origin.SAMPLED, log_probability=float(np.log(probability)),
+        rank=rank, entropy=1.213, shaped_probability=0.125, draw=draw, top_ids=(0, 1, 2),
         top_log_probabilities=(-0.69, -1.39, -2.08), seconds=0.01,
     )  # fmt: skip
+
+
+def test_a_past_position_shows_its_own_draw_and_why(opened: Opened) -> None:
+    stage, panel = opened(HALVES, seed=7)
+    step = drawn(2, 3, 0.125, Draw(0.8, 0.75, 0.875))
     stage.session.document.append(step)
     stage.session.path_changed.emit()
     stage.session.select(2)
@@ -175,11 +180,7 @@ def test_a_past_position_shows_its_own_draw_and_why(opened: Opened) -> None:
 def test_settings_that_changed_since_explain_no_past_draw(opened: Opened) -> None:
     stage, panel = opened(HALVES, seed=7)
     # Token 3 holds [0.875, 1) at temperature 1; at 0.5 the squares 16 : 4 : 1 : 1 give [21/22, 1).
-    step = StepRecord(
-        token_id=3, origin=Origin.SAMPLED, log_probability=float(np.log(0.02)), rank=4,
-        entropy=1.213, shaped_probability=0.125, draw=Draw(0.9, 0.875, 1.0), top_ids=(0, 1, 2),
-        top_log_probabilities=(-0.69, -1.39, -2.08), seconds=0.01,
-    )  # fmt: skip
+    step = drawn(3, 4, 0.02, Draw(0.9, 0.875, 1.0))
     stage.session.document.append(step)
     stage.session.path_changed.emit()
     stage.session.select(2)

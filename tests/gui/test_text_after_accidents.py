@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-from PySide6.QtWidgets import QApplication
+import text_stage
 from pytestqt.qtbot import QtBot
 
-from logitscope.gui.engine import Engine
 from logitscope.gui.panels.distribution import DistributionPanel
 from logitscope.gui.panels.text import TextPanel
 from logitscope.gui.session import Session
 
-WAIT_MS = 30_000
-
-
-@pytest.fixture
-def session(qtbot: QtBot) -> Iterator[Session]:
-    engine = Engine()
-    yield Session(engine)
-    engine.close()
-
-
-@pytest.fixture
-def panel(qtbot: QtBot, styled_app: QApplication, session: Session) -> TextPanel:
-    panel = TextPanel(session)
-    qtbot.addWidget(panel)
-    panel.show()
-    qtbot.waitExposed(panel)
-    return panel
+session = text_stage.session
+panel = text_stage.panel
 
 
 def test_the_text_of_a_dead_model_stays_readable(
@@ -37,9 +18,9 @@ def test_the_text_of_a_dead_model_stays_readable(
 ) -> None:
     session.open_model("fake:vocab=500,seed=3,decode_ms=20,abort=decode,after=4")
     session.set_prompt("abc")
-    qtbot.waitUntil(lambda: session.is_ready and session.row_is_current, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: session.is_ready and session.row_is_current, timeout=text_stage.WAIT_MS)
     session.run(50)
-    qtbot.waitUntil(lambda: session.model is None, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: session.model is None, timeout=text_stage.WAIT_MS)
     assert len(session.document.path) > 0
     assert panel.view.ids == session.ids
     assert panel.view.vocabulary is not None
@@ -52,12 +33,12 @@ def test_a_stopped_reading_says_so_and_a_step_reads_on(
     distribution = DistributionPanel(session)
     qtbot.addWidget(distribution)
     session.open_model("fake:vocab=500,seed=3,prefill_ms_per_token=4")
-    qtbot.waitUntil(lambda: session.model is not None, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: session.model is not None, timeout=text_stage.WAIT_MS)
     session.set_prompt("long " * 100)
-    qtbot.waitUntil(lambda: session.engine.activity.phase is not None, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: session.engine.activity.phase is not None, timeout=text_stage.WAIT_MS)
     session.engine.stop_hard()
-    qtbot.waitUntil(lambda: not session.is_reading, timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: not session.is_reading, timeout=text_stage.WAIT_MS)
     assert "not read" in panel.strip.counter.text()
     assert not session.is_ready
     session.step()
-    qtbot.waitUntil(lambda: bool(session.document.path), timeout=WAIT_MS)
+    qtbot.waitUntil(lambda: bool(session.document.path), timeout=text_stage.WAIT_MS)
