@@ -147,6 +147,8 @@ class PanelDock(QDockWidget):
             was_visible = self.isVisible()
             self.setWindowFlag(Qt.WindowType.FramelessWindowHint, False)
             self.setVisible(was_visible)
+            # Keys are meant for the window that was just opened: Alt+F4 closed the whole program.
+            self.activateWindow()
 
     def _ask(self, is_visible: bool) -> None:
         if is_visible and self.widget() is None:

@@ -360,6 +360,7 @@ def test_a_panel_that_is_popped_out_is_seen_to_be_a_window(
     )
     assert dock.isFloating()
     assert dock.windowTitle() == "Sampling"
+    qtbot.waitUntil(dock.isActiveWindow)
     assert dock.mapToGlobal(QPoint(0, 0)) != before
     dock._float.click()
     qtbot.waitUntil(lambda: not dock.isFloating() and dock.isVisible())
