@@ -133,6 +133,8 @@ class ModelInfo:
     tied_embeddings: bool | None
     header_hash: str
     """SHA-256 of what identifies the file without reading the weights (see each backend)."""
+    cpu_threads: int = 1
+    """Threads that evaluate the model on the CPU; 0 where another device does."""
     capabilities: Capabilities = field(default_factory=Capabilities)
     notes: tuple[str, ...] = ()
     """Sentences the person should know, such as a context cut to fit the memory."""

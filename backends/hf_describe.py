@@ -88,6 +88,7 @@ def describe_model(
         weight_bytes=sum(weight.numel() * weight.element_size() for weight in weights),
         kv_bytes_per_token=sequence.bytes_per_token,
         device=describe_device(torch, parts.device),
+        cpu_threads=torch.get_num_threads() if parts.device.startswith("cpu") else 0,
         has_chat_template=chat_template(parts.tokenizer) is not None,
         tied_embeddings=_is_tied(model),
         header_hash=identity.header_hash,

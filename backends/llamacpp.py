@@ -245,6 +245,7 @@ def _describe(header: GgufHeader, plan: Plan, native: Native, has_template: bool
         trained_context_length=lib.llama_model_n_ctx_train(native.model),
         weight_bytes=header.tensor_bytes,
         kv_bytes_per_token=_kv_bytes_per_token(plan, native),
+        cpu_threads=0 if native.device else plan.threads,
         device=native.device or f"CPU, {plan.threads} thread{'s' * (plan.threads > 1)}",
         has_chat_template=has_template,
         tied_embeddings=header.tied_embeddings,

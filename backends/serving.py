@@ -182,6 +182,7 @@ class Server:
             self._backend.info.context_length,
             self._ring,
             self._outbox.send,
+            has_free_core=self._backend.info.cpu_threads < physical_cores(),
         )
         between = self._between(Channel.GENERATE, watch)
         self._outbox.send(generation.run(next_row, between, lambda: self._last_cost))

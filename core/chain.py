@@ -36,13 +36,22 @@ _FLOAT32_MAX = float(np.finfo(np.float32).max)
 class Ranking:
     """Values of ``ids`` (None: positions are ids) with a sorted head that grows on demand."""
 
-    def __init__(self, values: Row, ids: Ids | None = None) -> None:
-        """``values``: float32, no NaN, no +inf, at least one finite; ``ids``: ascending."""
+    def __init__(
+        self, values: Row, ids: Ids | None = None, weigh: Callable[[], Vector] | None = None
+    ) -> None:
+        """``values``: float32, no NaN, no +inf, at least one finite; ``ids``: ascending;
+        ``weigh`` gives ``weights`` where somebody else has them."""
         self.values = values
         self.ids = ids
+        self._weigh = weigh
         self.peak = float(values.max())
         self.possible = int(np.count_nonzero(values > -np.inf))
         self._head: Ids = np.empty(0, dtype=np.int64)
+
+    @cached_property
+    def weights(self) -> Vector:
+        """exp(value - peak): those of temperature 1."""
+        return weights_of(self.values, self.peak) if self._weigh is None else self._weigh()
 
     def head(self, count: int) -> Ids:
         """Positions of the ``count`` largest values, largest first, ties by lower position."""
@@ -122,6 +131,8 @@ class Candidates:
     @cached_property
     def weights(self) -> Vector:
         """exp((value - peak) / temperature), the peak being the largest value."""
+        if self.positions is None and self.temperature == 1.0:
+            return self.ranking.weights
         return weights_of(self.values, self.ranking.peak, self.temperature)
 
     @cached_property

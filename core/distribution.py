@@ -147,8 +147,8 @@ class Distribution:
         return float(self.logits[self.likeliest])
 
     @cached_property
-    def _weights(self) -> Vector:
-        """exp(logits - peak): 1 for the likeliest."""
+    def weights(self) -> Vector:
+        """exp(logits - peak): 1 for the likeliest; float64, shape (V,)."""
         return weights_of(self.logits, self.peak)
 
     @cached_property
@@ -157,7 +157,7 @@ class Distribution:
 
         Kept apart so that log1p() can tell a probability of 1 - 1e-20 from 1.
         """
-        weights, peak = self._weights, self.likeliest
+        weights, peak = self.weights, self.likeliest
         return float(weights[:peak].sum() + weights[peak + 1 :].sum())
 
     @cached_property
@@ -175,12 +175,12 @@ class Distribution:
     @cached_property
     def probabilities(self) -> Vector:
         """Probability of every id; float64, shape (V,)."""
-        return self._weights / (1.0 + self._rest)
+        return self.weights / (1.0 + self._rest)
 
     @cached_property
     def entropy(self) -> float:
         """Entropy in nats."""
-        surprise = weighted_surprise(self._weights, self.logits, self.peak)
+        surprise = weighted_surprise(self.weights, self.logits, self.peak)
         return math.log1p(self._rest) + surprise / (1.0 + self._rest)
 
     @cached_property
@@ -203,7 +203,7 @@ class Distribution:
     def probability(self, token_id: int) -> float:
         """Probability of one id. Raises IndexError outside the vocabulary."""
         refuse_id(token_id, len(self))
-        return float(self._weights[token_id]) / (1.0 + self._rest)
+        return float(self.weights[token_id]) / (1.0 + self._rest)
 
     def log_probability(self, ids: Sequence[int] | Ids) -> Vector:
         """Log-probabilities of some ids, in nats; float64, as many as ids."""
@@ -229,7 +229,7 @@ class Distribution:
         ids = self.top(k)
         return Head(
             ids=ids,
-            probabilities=self._weights[ids] / (1.0 + self._rest),
+            probabilities=self.weights[ids] / (1.0 + self._rest),
             tail_count=len(self) - len(ids),
             tail_mass=self._mass_without(ids),
         )
@@ -244,11 +244,11 @@ class Distribution:
     def _mass_without(self, ids: Ids) -> float:
         others = np.ones(len(self), dtype=np.bool_)
         others[ids] = False
-        return masked_sum(self._weights, others) / (1.0 + self._rest)
+        return masked_sum(self.weights, others) / (1.0 + self._rest)
 
     def mass(self, ids: Sequence[int] | Ids) -> float:
         """Probability of a set of distinct ids together."""
-        return float(self._weights[np.asarray(ids, dtype=np.int64)].sum()) / (1.0 + self._rest)
+        return float(self.weights[np.asarray(ids, dtype=np.int64)].sum()) / (1.0 + self._rest)
 
     def odds_to_top(self, ids: Sequence[int] | Ids) -> Vector:
         """How many times likelier the likeliest token is: exp(its lead); >= 1, float64."""
@@ -261,7 +261,7 @@ class Distribution:
         return Softmax(
             logit=float(self.logits[token_id]),
             largest=self.peak,
-            exponential=float(self._weights[token_id]),
+            exponential=float(self.weights[token_id]),
             total=1.0 + self._rest,
             probability=self.probability(token_id),
         )

@@ -60,7 +60,9 @@ class RowShelf:
             return None
         if self._shaped is None or self._shaped[0] is not row or self._shaped[1] != settings:
             if self._ranking is None or self._ranking[0] is not row:
-                self._ranking = (row, Ranking(row.distribution.logits))
+                shown = row.distribution
+                ranking = Ranking(shown.logits, weigh=lambda: shown.weights)
+                self._ranking = (row, ranking)
             made = sampling.shape_ranking(self._ranking[1], settings, row.ids)
             self._shaped = (row, settings, made)
         return self._shaped[2]

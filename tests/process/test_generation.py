@@ -21,8 +21,8 @@ VOCABULARY = Vocabulary.from_pieces(PIECES, KINDS, bos=0, eos=1, end_ids=frozens
 GREEDY = SamplerSettings(temperature=0)
 
 
-@pytest.fixture
-def run():
+@pytest.fixture(params=[True, False], ids=["a core is free", "none is free"])
+def run(request):
     """Run a request over a script of ids which the model prefers one after the other."""
     ring = RowRing.create(f"lgs-{os.getpid()}-{secrets.token_hex(4)}", 64, len(PIECES))
 
@@ -37,8 +37,10 @@ def run():
 
         options = {"settings": GREEDY, "max_tokens": 20} | options
         steps = []
-        request = Generate(number=7, ids=tuple(start), **options)
-        generation = Generation(request, VOCABULARY, context, ring, steps.append)
+        asked_for = Generate(number=7, ids=tuple(start), **options)
+        generation = Generation(
+            asked_for, VOCABULARY, context, ring, steps.append, has_free_core=request.param
+        )
         try:
             finished = generation.run(next_row or scripted, between)
         except BackendError as error:

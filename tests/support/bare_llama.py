@@ -69,9 +69,14 @@ class BareLlama:
         llama_cpp.llama_memory_seq_rm(self._memory, 0, length, -1)
 
     def run(self, ids: list[int], tokens: int) -> Answer:
-        """Greedy: seconds for ``tokens`` tokens behind ``ids``, and which they are."""
+        """Greedy: seconds for ``tokens`` tokens behind ``ids``, and which they are.
+
+        The first id is read by itself, as in the window, which shows what may begin a text: keys
+        and values depend a little on how many tokens are read together.
+        """
         self.cut(0)
-        token, made = self.decode(ids), []
+        self.decode(ids[:1])
+        token, made = self.decode(ids[1:]), []
         busy, begun = time.process_time(), time.perf_counter()
         for _ in range(tokens):
             made.append(token)
