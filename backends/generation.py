@@ -42,7 +42,7 @@ class _Made:
 
 
 class StepWriter:
-    """Turns chosen tokens into Stepped replies, in order; in a thread if it is to work ``apart``."""
+    """Turns chosen tokens into Stepped replies, in order; ``apart`` in a thread of its own."""
 
     def __init__(
         self, number: int, ring: RowRing, send: Callable[[Stepped], None], *, apart: bool
