@@ -95,12 +95,17 @@ class Capabilities:
     ``score_variants``."""
 
 
+MOST_THREADS = 512
+"""llama.cpp aborts with more (GGML_MAX_N_THREADS)."""
+
+
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
     """What the person chose for loading; None means: choose for me."""
 
     context_length: int | None = None
     threads: int | None = None
+    """At most ``MOST_THREADS``."""
     gpu_layers: int | None = None
     cache_type: str = "f16"
     """KV cache of llama.cpp: ``f16`` or ``f32``."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from logitscope import start
-from logitscope.backends.base import LoadOptions, ModelFileError
+from logitscope.backends.base import BackendError, LoadOptions, ModelFileError
 from logitscope.cli_options import (
     BackendOption,
     ContextOption,
@@ -25,6 +26,7 @@ from logitscope.cli_options import (
     LayersOption,
     ModelArgument,
     ThreadsOption,
+    tell_context,
 )
 from logitscope.cli_origin import origin
 from logitscope.cli_score import score
@@ -38,8 +40,15 @@ class _DefaultToOpen(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         own = {"--help", "--version", "--install-completion", "--show-completion"}
         if not args or args[0] not in own | set(self.commands):
+            self._refuse_slip(args)
             args = ["open", *args]
         return super().parse_args(ctx, args)
+
+    def _refuse_slip(self, args: list[str]) -> None:
+        """``scor MODEL FILE`` is meant for a command that there is: say which."""
+        meant = get_close_matches(args[0], self.commands, n=1) if len(args) > 1 else []
+        if meant and not Path(args[0]).exists():
+            raise typer.BadParameter(f'there is no command "{args[0]}": did you mean {meant[0]}?')
 
 
 app = typer.Typer(
@@ -118,9 +127,10 @@ def next_token(
         settings = SamplerSettings(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
-    text = sys.stdin.read() if prompt == "-" else prompt
     options = LoadOptions(context, threads, gpu_layers, device=device)
+    text = _standard_input() if prompt == "-" else prompt
     answer = ask_next(find_model(model), text, backend, options, add_special=bos, chat=chat)
+    tell_context(answer.info, context)
     table = build_table(answer.row, answer.vocabulary, settings, answer.ids, count)
     if as_json:
         about = {"model": answer.info.name, "backend": answer.info.backend, "ids": answer.ids}
@@ -128,6 +138,16 @@ def next_token(
         return
     for line in table_lines(table):
         typer.echo(line)
+
+
+def _standard_input() -> str:
+    """Raises BackendError for what is no text."""
+    from logitscope.textfile import TextFileError, decode_text
+
+    try:
+        return decode_text(sys.stdin.buffer.read(), "standard input").text
+    except TextFileError as error:
+        raise BackendError(str(error)) from error
 
 
 app.command()(score)

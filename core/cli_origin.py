@@ -18,6 +18,7 @@ from logitscope.cli_options import (
     LayersOption,
     ModelArgument,
     ThreadsOption,
+    tell_context,
 )
 from logitscope.origin_case_file import CaseError, TextCase, read_cases
 from logitscope.origin_output import report_lines, report_record
@@ -90,6 +91,7 @@ def origin(
     with spinner(f"loading {model}"):
         opened = OriginProcess(path, backend, options)
     with opened:
+        tell_context(opened.info, context)
         least = None
         if calibrate:
             with spinner("measuring the threshold"):

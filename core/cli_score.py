@@ -19,6 +19,7 @@ from logitscope.cli_options import (
     LayersOption,
     ModelArgument,
     ThreadsOption,
+    tell_context,
 )
 from logitscope.losses import LossTable
 from logitscope.output_file import check_writable
@@ -67,6 +68,8 @@ class _Scores:
     name: str
     texts: list[tuple[int, ...]] = field(default_factory=list)
     table: LossTable = field(default_factory=LossTable)
+    is_empty: bool = False
+    """There is no text at all: what its tokenizer puts in front of one stands alone."""
 
     @property
     def scorable(self) -> int:
@@ -119,6 +122,8 @@ def score(
         raise typer.BadParameter("--html makes one heatmap: give one file")
     if window is not None:
         _check_stride(stride, window)
+    if text_field and not any(map(_has_fields, files)):
+        raise typer.BadParameter("--field is for .jsonl files, and none is given")
     _check_format(output)
     path = find_model(model)
     if html is not None:
@@ -127,6 +132,7 @@ def score(
     with spinner(f"loading {model}"):
         opened = ScoringModel(path, backend, options)
     with opened:
+        tell_context(opened.info, context)
         run = _Run(opened, _window_size(window, opened), stride, _Report(opened, output, tokens))
         try:
             for file in files:
@@ -190,7 +196,8 @@ class _Run:
             self.code, goes_on = INTERRUPTED, False
         else:
             if not scores.scorable:
-                said = "no token can be scored, for nothing stands before one"
+                why = "the text is empty" if scores.is_empty else "nothing stands before one"
+                said = f"no token can be scored, for {why}"
                 self.code = complain(f"{scores.name}: {said}", FAILED)
         if scores.texts:
             self._tell_gaps(scores)
@@ -204,6 +211,7 @@ class _Run:
         if found.note:
             typer.echo(f"logitscope: {found.note}", err=True)
         texts = found.texts if isinstance(found, TextRecords) else (found.text,)
+        scores.is_empty = not any(texts)
         ids = [self._opened.tokenize(text, add_special=bos) for text in texts]
         scores.table.follow([token_id for text in ids for token_id in text])
         scores.texts = ids
@@ -244,12 +252,16 @@ def _texts_of(file: str, name: str, text_field: str) -> TextFile | TextRecords:
     """The text of a file, or the chosen field of its records. Raises TextFileError."""
     from_input = file == STANDARD_INPUT
     found = decode_text(sys.stdin.buffer.read(), name) if from_input else read_text(Path(file))
-    if text_field and (from_input or _is_jsonl(file)):
+    if text_field and _has_fields(file):
         return jsonl_field(found, text_field, name)
     if not from_input and _is_jsonl(file):
         there = ", ".join(jsonl_field_names(found, name)) or "none"
         raise TextFileError(f"{name} holds records: choose a field with --field (here: {there})")
     return found
+
+
+def _has_fields(file: str) -> bool:
+    return file == STANDARD_INPUT or _is_jsonl(file)
 
 
 def _is_jsonl(file: str) -> bool:

@@ -74,10 +74,15 @@ def _case(value: Any) -> TextCase:
     unknown = ", ".join(sorted(set(value) - _FIELDS))
     if unknown:
         raise CaseError(f"a case has no field {unknown}")
-    sources, frame = value.get("sources", []), value.get("frame", "")
+    sources, frame = value.get("sources", []), value.get("frame")
     answer, most = value.get("answer"), value.get("max_tokens", MAX_TOKENS)
     if not isinstance(sources, list) or not all(isinstance(each, str) for each in sources):
         raise CaseError("sources is a list of texts")
+    if frame is None:
+        raise CaseError('a case has a frame, the text behind the sources: "" if there is none')
+    for number, source in enumerate(sources, 1):
+        if not source.strip():
+            raise CaseError(f"source {number} is empty: write a text, or leave it out")
     if not isinstance(frame, str) or not isinstance(answer, str | None):
         raise CaseError("frame and answer are texts")
     if answer == "":

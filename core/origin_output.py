@@ -26,9 +26,12 @@ _LONGEST = 40
 
 def report_lines(report: OriginReport, vocabulary: Vocabulary) -> Iterator[str]:
     """A table of the words, their totals, and what swaps gave."""
-    titles = ("word", "label", "share", "delta (nats)", "top source", "its word", "flags")
-    rows = [_row(report, word, vocabulary) for word in report.words]
-    yield from aligned([titles, *rows], left={0, 1, 4, 5, 6})
+    titles = ("no.", "word", "label", "share", "delta (nats)", "top source", "its word", "flags")
+    rows = [
+        (str(number), *_row(report, word, vocabulary))
+        for number, word in enumerate(report.words, 1)
+    ]
+    yield from aligned([titles, *rows], left={1, 2, 5, 6, 7})
     yield ""
     for each in totals(report):
         words = "word" if each.words == 1 else "words"
@@ -36,12 +39,12 @@ def report_lines(report: OriginReport, vocabulary: Vocabulary) -> Iterator[str]:
             f"{each.label}: {each.words} {words}, {each.bits:.1f} bits, "
             f"{each.saved_bits:.1f} bits saved by the sources"
         )
-    for word in report.words:
+    for number, word in enumerate(report.words, 1):
         for swap in word.swaps:
             verdict = "followed" if swap.follows else "not followed"
             yield (
-                f"swap: with {swap.replacement!r} instead of {swap.original!r} the model says "
-                f"{swap.says!r} for {word.text!r} ({verdict})"
+                f"swap for word {number}, {word.text!r}: with {swap.replacement!r} instead of "
+                f"{swap.original!r} the model says {swap.says!r} ({verdict})"
             )
 
 

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from PySide6.QtCore import QByteArray, QObject, QSettings, Signal
 
-from logitscope.backends.base import LoadOptions
+from logitscope.backends.base import MOST_THREADS, LoadOptions
 from logitscope.gui import theme
 from logitscope.gui.words import mark
 
@@ -128,7 +128,7 @@ THREADS = Setting(
     MODEL,
     mark("Settings", "Threads"),
     mark("Settings", "Processor threads for the model; automatic: physical cores."),
-    high=1024,
+    high=MOST_THREADS,
     special=mark("Settings", "Automatic"),
 )
 GPU_LAYERS = Setting(

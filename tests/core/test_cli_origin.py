@@ -62,9 +62,11 @@ def test_one_case_or_one_on_each_line() -> None:
         ('{"sources": "a"}', "sources is a list of texts"),
         ('{"sources": [1]}', "sources is a list of texts"),
         ('{"frame": 1}', "frame and answer are texts"),
-        ('{"answer": []}', "frame and answer are texts"),
-        ('{"max_tokens": 0}', "max_tokens is a whole number"),
-        ('{"max_tokens": true}', "max_tokens is a whole number"),
+        ('{"answer": "x"}', "a case has a frame"),
+        ('{"sources": ["a", " "], "frame": ""}', "source 2 is empty"),
+        ('{"frame": "", "answer": []}', "frame and answer are texts"),
+        ('{"frame": "", "max_tokens": 0}', "max_tokens is a whole number"),
+        ('{"frame": "", "max_tokens": true}', "max_tokens is a whole number"),
         ('{"question": "x"}', "no field question"),
         ('{"frame": 1}\n{"frame": 2}', "case 1: frame"),
         ("x\ny", "case 1: this is no JSON"),
@@ -112,7 +114,7 @@ def test_a_table_for_people_and_an_answer_of_the_models_own() -> None:
     result = origin(FAKE, "-", text=json.dumps(case))
     assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()
-    assert lines[0].split()[:3] == ["word", "label", "share"]
+    assert lines[0].split()[:3] == ["no.", "word", "label"]
     assert lines[lines.index("") + 1].split(":")[0] in {
         "copied", "derived", "both", "weights", "uncertain",
     }  # fmt: skip

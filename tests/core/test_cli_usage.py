@@ -1,0 +1,87 @@
+"""What the command line says of slips: before any work, in one line, as wrong usage."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FAKE = "fake:vocab=400"
+
+
+def logitscope(
+    *arguments: str, given: bytes = b"", folder: Path | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "logitscope", *arguments],
+        input=given,
+        cwd=folder,
+        capture_output=True,
+        timeout=120,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("next", FAKE, "x", "--threads", "513"), "512"),
+        (("score", FAKE, "x.txt", "--threads", "100000"), "512"),
+        (("next", FAKE, "x", "--device", "mars"), 'there is no device "mars"'),
+        (("scor", FAKE, "x.txt"), 'there is no command "scor": did you mean score?'),
+        (("score", FAKE, "x.txt", "--field", "text"), "--field is for .jsonl files"),
+    ],
+)
+def test_a_slip_is_wrong_usage(arguments: tuple[str, ...], said: str) -> None:
+    result = logitscope(*arguments)
+    assert result.returncode == 2
+    assert result.stdout == b""
+    assert said in result.stderr.decode()
+
+
+@pytest.mark.parametrize("name", ["cpu", "cuda", "cuda:1", "mps"])
+def test_devices_that_there_may_be_are_taken(name: str) -> None:
+    assert logitscope("next", FAKE, "x", "--device", name).returncode == 0
+
+
+def test_a_file_that_is_called_like_a_slip_is_a_model(tmp_path: Path) -> None:
+    (tmp_path / "scor").write_bytes(b"no model")
+    there = logitscope("scor", "--no-such-option", folder=tmp_path).stderr.decode()
+    assert "--no-such-option" in there
+    elsewhere = logitscope("scor", "--no-such-option").stderr.decode()
+    assert "did you mean score?" in elsewhere
+
+
+def test_binary_standard_input_is_no_prompt() -> None:
+    result = logitscope("next", FAKE, "-", given=bytes(range(256)) * 4)
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert "standard input" in result.stderr.decode()
+
+
+def test_a_prompt_comes_in_any_usual_encoding() -> None:
+    same = [logitscope("next", FAKE, "-", given="né".encode(code)) for code in ("utf-8", "utf-16")]
+    assert same[0].returncode == 0
+    assert same[0].stdout == same[1].stdout
+
+
+def test_an_empty_text_is_called_empty(tmp_path: Path) -> None:
+    file = tmp_path / "nothing.txt"
+    file.touch()
+    result = logitscope("score", FAKE, str(file))
+    assert result.returncode == 1
+    assert "no token can be scored, for the text is empty" in result.stderr.decode()
+
+
+@pytest.mark.parametrize("command", [("next", "x"), ("score", "FILE"), ("origin", "FILE")])
+def test_a_context_that_is_cut_is_told(command: tuple[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "text.json"
+    file.write_text('{"sources": ["One is red."], "frame": " One is", "answer": " red"}')
+    given = str(file) if command[1] == "FILE" else command[1]
+    said = logitscope(command[0], FAKE, given, "--context", "9000000").stderr.decode()
+    assert "the context is" in said
+    assert "not 9,000,000" in said
+    assert "the context is" not in logitscope(command[0], FAKE, given).stderr.decode()
