@@ -170,9 +170,7 @@ class Generation:
         Every Stepped has been sent when this returns or raises. Raises what ``next_row`` raises,
         but Cancelled: what was generated until then stays, and the reply has no row.
         """
-        writer = StepWriter(
-            self._request.number, self._ring, self._send, apart=self._has_free_core
-        )
+        writer = StepWriter(self._request.number, self._ring, self._send, apart=self._has_free_core)
         try:
             ending, row = self._loop(writer, next_row, between, cost)
         except Cancelled:
