@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QPoint, Qt, QTimer
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from logitscope.blocks import edited
@@ -20,7 +20,7 @@ from logitscope.gui.panels.transport import Transport
 from logitscope.gui.session import Session
 from logitscope.gui.widgets.chat_editor import ChatEditor
 from logitscope.gui.widgets.note_bar import NoteBar
-from logitscope.gui.widgets.prompt_edit import PromptEdit
+from logitscope.gui.widgets.prompt_edit import PromptEdit, is_writing
 from logitscope.gui.widgets.token_painter import CellStyle, Mark
 from logitscope.gui.widgets.token_tooltip import tooltip
 from logitscope.gui.widgets.token_view import TokenView
@@ -281,6 +281,16 @@ class TextPanel(QWidget):
         return tooltip(vocabulary, self.view.ids[token], token, step)
 
     # -- intents ----------------------------------------------------------------------------
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """A token was clicked and the person writes on: the tokens are no editor, but look as if
+        they were one. "?" would open the commands."""
+        if not (self.view.hasFocus() and is_writing(event)):
+            super().keyPressEvent(event)
+        elif self._session.state.chat:
+            self.chat.type_at_end(event.text())
+        else:
+            self.editor.type_at_end(event.text())
 
     def _take_text(self, text: str) -> None:
         self._session.set_blocks(edited(self._session.state.blocks, text))

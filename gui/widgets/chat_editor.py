@@ -149,6 +149,12 @@ class ChatEditor(QScrollArea):
             self._blocks = blocks
             self.edited.emit(blocks)
 
+    def type_at_end(self, text: str) -> None:
+        """Go on writing behind the last message."""
+        if self.rows:
+            self.rows[-1].text.type_at_end(text)
+            self.ensureWidgetVisible(self.rows[-1])
+
     # -- sources ----------------------------------------------------------------------------
 
     @property

@@ -25,6 +25,9 @@ from logitscope.gui.origin_style import source_tint
 
 _IS_MAC = sys.platform == "darwin"
 _KEYPAD = Qt.KeyboardModifier.KeypadModifier
+_HELD_IN_WRITING = (
+    _KEYPAD | Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.GroupSwitchModifier
+)
 _PARAGRAPH_END = "\u2029"
 LEAST_LINES, MOST_LINES = 2, 8
 
@@ -146,6 +149,12 @@ class PromptEdit(QPlainTextEdit):
 
     # -- input ------------------------------------------------------------------------------
 
+    def type_at_end(self, text: str) -> None:
+        """Go on writing behind the text, wherever the person was before."""
+        self.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.moveCursor(QTextCursor.MoveOperation.End)
+        self.insertPlainText(text)
+
     def event(self, event: QEvent) -> bool:
         # Undo and redo belong to the window: do not claim their keys.
         is_claim = event.type() is QEvent.Type.ShortcutOverride
@@ -223,6 +232,12 @@ def _index(text: str, units: int) -> int:
     return len(
         text.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "surrogatepass")
     )
+
+
+def is_writing(event: QKeyEvent) -> bool:
+    """A key that writes something, and is no shortcut: without Ctrl, Alt or Meta."""
+    held = event.modifiers() & ~_HELD_IN_WRITING
+    return bool(event.text()) and event.text().isprintable() and not held.value
 
 
 def _is_unused_shortcut(event: QKeyEvent) -> bool:

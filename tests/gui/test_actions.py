@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -107,6 +108,19 @@ def test_a_question_mark_outside_the_editor_opens_the_overview(
     qtbot.keyClick(window.model_bar.name, Qt.Key.Key_Question, Qt.KeyboardModifier.ShiftModifier)
     qtbot.waitUntil(lambda: window.findChild(ShortcutsDialog) is not None)
     window.findChild(ShortcutsDialog).reject()
+
+
+def test_a_question_mark_among_the_tokens_belongs_to_the_prompt(
+    qtbot: QtBot, loaded: MainWindow, read: Read
+) -> None:
+    read(loaded, "Why")
+    text: Any = loaded.panels["text"]
+    loaded.activateWindow()
+    qtbot.waitUntil(loaded.isActiveWindow)
+    qtbot.mouseClick(text.view.viewport(), Qt.MouseButton.LeftButton)
+    qtbot.keyClick(text.view, Qt.Key.Key_Question, Qt.KeyboardModifier.ShiftModifier)
+    assert loaded.session.state.text == "Why?"
+    assert loaded.findChild(ShortcutsDialog) is None
 
 
 # -- what they do -------------------------------------------------------------------------------

@@ -21,6 +21,58 @@ loaded = text_stage.loaded
 sky = text_stage.sky
 
 
+# -- writing among the tokens --------------------------------------------------------------------
+
+
+def click_a_token(qtbot: QtBot, panel: TextPanel) -> None:
+    panel.editor.moveCursor(QTextCursor.MoveOperation.Start)
+    where = panel.view.rect_of(1).center()
+    qtbot.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=where)
+    assert panel.view.hasFocus()
+    assert panel.view.selected_position is not None
+
+
+def type_where_the_focus_is(qtbot: QtBot, text: str) -> None:
+    for character in text:
+        qtbot.keyClicks(QApplication.focusWidget(), character)
+
+
+def test_what_is_typed_after_a_click_on_a_token_goes_behind_the_prompt(
+    qtbot: QtBot, session: Session, sky: TextPanel
+) -> None:
+    click_a_token(qtbot, sky)
+    type_where_the_focus_is(qtbot, " Blue?")
+    assert sky.editor.text == session.state.text == "The sky is Blue?"
+    assert sky.editor.hasFocus()
+    assert sky.editor.textCursor().atEnd()
+
+
+def test_other_keys_among_the_tokens_write_nothing(
+    qtbot: QtBot, session: Session, sky: TextPanel
+) -> None:
+    click_a_token(qtbot, sky)
+    held = Qt.KeyboardModifier
+    for modifier in (held.ControlModifier, held.AltModifier, held.MetaModifier):
+        qtbot.keyClick(sky.view, "x", modifier)
+    for key in (Qt.Key.Key_Return, Qt.Key.Key_Escape, Qt.Key.Key_Home):
+        qtbot.keyClick(sky.view, key)
+    assert session.state.text == "The sky is"
+    assert sky.view.hasFocus()
+    assert sky.view.selected_position == 0
+
+
+def test_in_a_chat_it_goes_behind_the_last_message(
+    qtbot: QtBot, session: Session, sky: TextPanel
+) -> None:
+    sky.strip.chat.click()
+    session.set_blocks((Block("Hello", "user"), Block("Hi", "assistant")))
+    settle(qtbot, session)
+    click_a_token(qtbot, sky)
+    type_where_the_focus_is(qtbot, " you?")
+    assert [block.text for block in session.state.blocks] == ["Hello", "Hi you?"]
+    assert sky.chat.rows[1].text.hasFocus()
+
+
 # -- prompt --------------------------------------------------------------------------------------
 
 
