@@ -30,6 +30,7 @@ from logitscope.gui.export import Table
 from logitscope.gui.export_menu import ExportMenu
 from logitscope.gui.session import Session
 from logitscope.gui.throttle import Throttle
+from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.branch_model import NAME, OWN, PATH, TEXT, TOKENS, BranchModel
 from logitscope.gui.widgets.plain import plain
 
@@ -206,10 +207,10 @@ class BranchesPanel(QWidget):
         ratio = f"{math.exp(abs(lead)):.3g}" if abs(lead) < 700 else f"e^{abs(lead):.0f}"
         likelier = self.tr("the first") if lead >= 0 else self.tr("the second")
         return self.tr(
-            "They share {shared} tokens; {a:.2f} against {b:.2f} nats: {likelier} is {ratio} times "
+            "They share {shared}; {a:.2f} against {b:.2f} nats: {likelier} is {ratio} times "
             "as likely as a whole ({c:.3f} and {d:.3f} nats a token)."
         ).format(
-            shared=shared,
+            shared=numbers.tokens(shared),
             a=one.path_log_probability,
             b=other.path_log_probability,
             likelier=likelier,

@@ -173,8 +173,8 @@ class BarsTab(QWidget):
             (name, f"{shown:.12f} + {others:.12f} = {shown + others:.12f}")
             for name, shown, others in sums
         ]
-        removed = self.tr("{count} tokens, {mass} raw").format(
-            count=numbers.count(rest.removed_count), mass=numbers.probability(rest.removed_raw)
+        removed = self.tr("{tokens}, {mass} raw").format(
+            tokens=numbers.tokens(rest.removed_count), mass=numbers.probability(rest.removed_raw)
         )
         return table([*lines, (self.tr("removed"), removed)])
 

@@ -43,12 +43,11 @@ def summary_parts(summary: LossSummary, *, is_part: bool) -> tuple[str, ...]:
     """The averages, the most important first; ``is_part``: of the chosen range."""
     if summary.tokens == 0:
         return ()
-    counted = numbers.count(summary.tokens)
-    words = _tr("selected: {n} tokens") if is_part else _tr("{n} tokens")
+    counted = numbers.tokens(summary.tokens)
     return (
         _tr("mean {x} nats").format(x=_figure(summary.mean_loss, 3)),
         _tr("perplexity {x}").format(x=_perplexity(summary.perplexity)),
-        words.format(n=counted),
+        _tr("selected: {tokens}").format(tokens=counted) if is_part else counted,
         _tr("{x} bits/byte").format(x=_figure(summary.bits_per_byte, 3)),
         _tr("rank 1 {x}").format(x=_share(summary.at_rank_1)),
         _tr("{x} bits/char").format(x=_figure(summary.bits_per_character, 3)),
@@ -67,7 +66,8 @@ def summary_tip(summary: LossSummary) -> str:
         _tr("total {x} nats").format(x=_figure(summary.total_loss, 3)),
     ]
     if summary.unknown:
-        lines.append(_tr("{n} tokens without a loss").format(n=numbers.count(summary.unknown)))
+        unknown = numbers.tokens(summary.unknown)
+        lines.append(_tr("{tokens} without a loss").format(tokens=unknown))
     return "\n".join(lines)
 
 

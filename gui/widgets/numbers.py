@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from logitscope.gui.words import mark, translated
+
 SMALL = 1e-4
 """Below this a probability is written with an exponent: more zeros than that are not read."""
 UNKNOWN = "–"
@@ -48,6 +50,12 @@ def signed(value: float, decimals: int) -> str:
 def count(value: int) -> str:
     """Thousands apart: ``262,144``."""
     return f"{value:,}"
+
+
+def tokens(value: int) -> str:
+    """``1 token``, ``262,144 tokens``."""
+    words = mark("Numbers", "{n} token") if value == 1 else mark("Numbers", "{n} tokens")
+    return translated("Numbers", words).format(n=count(value))
 
 
 def times(value: float) -> str:

@@ -163,7 +163,7 @@ def test_two_selected_branches_are_compared(
     flag = selection.SelectionFlag.Select | selection.SelectionFlag.Rows
     for number in (1, 2):
         selection.select(panel.model.index_of(number, TEXT), flag)
-    assert "share 1 tokens" in panel.comparison.text()
+    assert "share 1 token;" in panel.comparison.text()
     assert panel.comparison.isVisible()
 
 

@@ -59,6 +59,10 @@ def test_a_chosen_range_has_its_own_averages(
     panel.curve.range_chosen.emit(2, 4)
     assert panel.heat_view.chosen == range(2, 4)
     assert panel.heat_view.view.chosen == range(2, 4)
+    panel.heat_view.view.choose(3, 4)
+    said = panel.figures.summary.text()
+    assert "selected: 1 token" in said
+    assert "selected: 1 tokens" not in said
 
 
 def test_selection_goes_both_ways(qtbot: QtBot, session: Session, panel: LossPanel) -> None:
