@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSpinBox, QTabWidget, QVBo
 from logitscope.distribution import Distribution, effective_choices
 from logitscope.gui import theme
 from logitscope.gui.notices import Notice
+from logitscope.gui.older_row import OlderRow
 from logitscope.gui.panels.distribution_bars import BAR_LIMITS, BarsTab
 from logitscope.gui.panels.distribution_compare import CompareTab
 from logitscope.gui.panels.distribution_curve import CurveTab
@@ -57,6 +58,7 @@ class DistributionPanel(QWidget):
         self.curve = CurveTab(session, self._labels)
         self.how = HowTab(session, self._labels)
         self.compare = CompareTab(session, self._labels)
+        self._age = OlderRow(session, self)
         self._make_tabs()
         self._lay_out()
         self._connect()
@@ -113,6 +115,7 @@ class DistributionPanel(QWidget):
     def _connect(self) -> None:
         session = self._session
         session.frames.triggered.connect(self._refresh)
+        self._age.changed.connect(self._show_age)
         self.bars.wants_force.connect(self.force)
         self.list.wants_force.connect(self.force)
         self.bars.view.current_changed.connect(self.look_at)
@@ -189,11 +192,21 @@ class DistributionPanel(QWidget):
             self._figures.setText("")
             self._after.setToolTip("")
             return
-        words = self.tr("after “{text}”")
+        self._say_after(row)
+        self._figures.setText(self._figures_of(row.distribution))
+
+    def _say_after(self, row: ShownRow) -> None:
+        is_older = self._age.is_older
+        words = self.tr("still after “{text}”") if is_older else self.tr("after “{text}”")
         text = words.format(text=self._labels.before(row.ids))
         self._after.setText(text, lead=words.index("{text}"))
         self._after.setToolTip(plain_tip(text))
-        self._figures.setText(self._figures_of(row.distribution))
+
+    def _show_age(self, is_older: bool) -> None:
+        """A row of an older text stays, for comparing, but faint."""
+        self.bars.view.set_stale(is_older)
+        if self._session.row is not None:
+            self._say_after(self._session.row)
 
     def _figures_of(self, distribution: Distribution) -> str:
         nats = distribution.entropy

@@ -23,6 +23,7 @@ from logitscope.gui import theme
 from logitscope.gui.widgets import bars_paint
 from logitscope.gui.widgets.bars_data import LINEAR_AXIS, Axis, Bar, Scale, Tail, axis_for
 from logitscope.gui.widgets.bars_layout import Columns, columns
+from logitscope.gui.widgets.token_canvas import STALE_OPACITY
 
 NUMBER_SIZE = -1.5
 """Points smaller than the chrome's text: a row has two lines of numbers."""
@@ -46,6 +47,7 @@ class BarsView(QAbstractScrollArea):
         self._scale = Scale.LINEAR
         self._current: int | None = None
         self._is_forced = False
+        self._is_stale = False
         self._empty_text = ""
         self.tooltip_of: Callable[[int], str] = lambda _id: ""
         """Gives the tooltip of an id, or of ``TAIL``."""
@@ -105,6 +107,12 @@ class BarsView(QAbstractScrollArea):
         if layout_changed:
             self._update_scroll_bar()
         self.viewport().update(self._shaped_area() if only_shaped else self.viewport().rect())
+
+    def set_stale(self, is_stale: bool) -> None:
+        """Whether the rows belong to an older text: then they are drawn faint."""
+        if is_stale != self._is_stale:
+            self._is_stale = is_stale
+            self.viewport().update()
 
     def set_scale(self, scale: Scale) -> None:
         self._scale = scale
@@ -208,6 +216,7 @@ class BarsView(QAbstractScrollArea):
         painter = QPainter(self.viewport())
         palette = theme.palette()
         painter.fillRect(event.rect(), palette.page)
+        painter.setOpacity(STALE_OPACITY if self._is_stale else 1.0)
         if not self._bars:
             self._paint_empty(painter)
             return

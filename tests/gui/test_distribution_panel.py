@@ -13,6 +13,7 @@ from stub_engine import Stage
 
 from logitscope.gui import theme
 from logitscope.gui.panels.distribution import DistributionPanel
+from logitscope.gui.widgets.eliding_label import ElidingLabel
 
 stage = distribution_stage.stage
 opened = distribution_stage.opened
@@ -139,3 +140,27 @@ def test_the_keyboard_goes_to_what_is_in_sight(opened: Opened, qtbot: QtBot) -> 
         assert focus is not None
         assert focus.isVisible()
         assert panel.isAncestorOf(focus)
+
+
+def said_after(panel: DistributionPanel) -> str:
+    return panel.findChildren(ElidingLabel)[0].toolTip()
+
+
+def test_a_row_of_an_older_text_grows_faint_and_says_so(opened: Opened, qtbot: QtBot) -> None:
+    stage, panel = opened(TEXTBOOK)
+    before = picture(panel)
+    assert said_after(panel).startswith("after")
+    stage.session.set_prompt("a long text that the model begins to read")
+    panel.flush()
+    qtbot.waitUntil(lambda: said_after(panel).startswith("still after"), timeout=5_000)
+    faint = picture(panel)
+    page = theme.palette().page.lightness()
+    darkest = [
+        min(shot.pixelColor(x, y).lightness() for x in range(shot.width()) for y in range(60))
+        for shot in (before, faint)
+    ]
+    assert darkest[0] < darkest[1] < page
+    stage.show(TEXTBOOK, prompt=(1, 0))
+    panel.flush()
+    assert said_after(panel).startswith("after")
+    assert picture(panel) == before
