@@ -11,6 +11,7 @@ from logitscope import diagnosis, sampling
 from logitscope.draw_view import Frequency, Intervals, frequencies, intervals
 from logitscope.gui.export import Table
 from logitscope.gui.export_menu import ExportMenu
+from logitscope.gui.panels.sampling_last import LastDraw
 from logitscope.gui.panels.step_words import Labels, table
 from logitscope.gui.session import Session
 from logitscope.gui.shown import ShownRow
@@ -41,6 +42,7 @@ class DrawSection(QWidget):
         self._then: tuple[ShownRow, SamplerSettings, Shaped] | None = None
         """What is shown of a step that was drawn with other settings."""
         self.sentence = ElidingLabel()
+        self.last = LastDraw(session, labels)
         self.reason = plain(QLabel())
         self.bar = DrawBar()
         self.bar.setAccessibleName(self.tr("Intervals of the tokens that can be drawn"))
@@ -67,7 +69,7 @@ class DrawSection(QWidget):
 
     def _lay_out(self) -> None:
         self.reason.setWordWrap(True)
-        for label in (self.sentence, self.reason):
+        for label in (self.sentence, self.last, self.reason):
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         # Its text changes with every move of a slider: it must not lay out the panel again.
         self.sentence.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -81,8 +83,9 @@ class DrawSection(QWidget):
         layout.setSpacing(4)
         layout.addWidget(self.sentence)
         layout.addWidget(self.bar)
-        # Before the reason, whose lines come and go: the buttons stay where they are.
+        # Before lines that come and go: the buttons stay where they are.
         layout.addLayout(buttons)
+        layout.addWidget(self.last)
         layout.addWidget(self.reason)
         layout.addWidget(self.counts_title)
         layout.addWidget(self.counts)
@@ -102,6 +105,7 @@ class DrawSection(QWidget):
             self._attempt = 0
             self.counts.set_rows(())
         self.counts_title.setVisible(bool(self.counts.rows))
+        self.last.refresh()
         has_draw = row is not None and shaped is not None and not shaped.greedy
         self.again.setEnabled(has_draw)
         self.many.setEnabled(has_draw)

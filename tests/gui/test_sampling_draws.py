@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -175,6 +176,36 @@ def test_a_past_position_shows_its_own_draw_and_why(opened: Opened) -> None:
     reason = panel.draw.reason.text()
     assert re.search(r"rank 3", reason)
     assert "12.5 %" in reason
+
+
+def test_the_draw_just_made_stands_beside_the_next_one(opened: Opened) -> None:
+    stage, panel = opened(HALVES, seed=7)
+    session, last = stage.session, panel.draw.last
+    assert not last.isVisible()
+    buttons = panel.draw.many.geometry()
+    session.document.append(drawn(2, 3, 0.125, Draw(0.8, 0.75, 0.875)))
+    session.path_changed.emit()
+    stage.answer_end(HALVES)
+    panel.flush()
+    assert panel.draw.sentence.text().startswith(f"Next draw: u = {philox(7, 3, 0):.4f}")
+    assert last.isVisible()
+    assert last.text() == "Last draw: u = 0.8000 → “·a” (p 0.1250)"
+    assert panel.draw.many.geometry() == buttons
+    session.select(1)
+    panel.flush()
+    assert not last.isVisible()
+
+
+@pytest.mark.parametrize("origin", [Origin.FORCED, Origin.SAMPLED])
+def test_a_token_that_was_not_drawn_has_no_last_draw(opened: Opened, origin: Origin) -> None:
+    stage, panel = opened(HALVES, seed=7)
+    step = replace(drawn(2, 3, 0.125, Draw(0.8, 0.75, 0.875)), origin=origin, draw=None)
+    stage.session.document.append(step)
+    stage.session.path_changed.emit()
+    stage.answer_end(HALVES)
+    panel.flush()
+    assert panel.draw.sentence.text().startswith("Next draw: ")
+    assert not panel.draw.last.isVisible()
 
 
 def test_settings_that_changed_since_explain_no_past_draw(opened: Opened) -> None:
