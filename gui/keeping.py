@@ -19,12 +19,20 @@ from logitscope import session_file
 from logitscope.backends.base import BackendError
 from logitscope.backends.registry import choose
 from logitscope.document import State
+from logitscope.gui.background import Background
 from logitscope.gui.session import Session
-from logitscope.session_file import ModelReference, SavedSession, SessionFileError
+from logitscope.session_file import (
+    ModelReference,
+    SavedSession,
+    SessionFileError,
+    SessionText,
+)
 
 SUFFIX = ".logitscope.json"
 AUTOSAVE_MS = 2000
-"""What a crash costs at most; writing 2,000 tokens takes about 20 ms."""
+"""What a crash costs at most."""
+CLOSE_SECONDS = 5.0
+"""Given to a copy that is being written when the window closes; it would be left behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +57,13 @@ class Keeper(QObject):
         self._session = session
         self._folder = folder or recovery_folder()
         self._recovery = self._folder / f"{os.getpid()}-{id(self)}{SUFFIX}"
+        self._text = SessionText()
+        self._writing = Background(self)
+        self._is_writing = False
         self._saved: State = session.state
         self.path: Path | None = None
         self._timer = QTimer(self, interval=AUTOSAVE_MS, singleShot=True)
-        self._timer.timeout.connect(self.autosave)
+        self._timer.timeout.connect(self._autosave_behind)
         for signal in (
             session.prompt_changed,
             session.sources_changed,
@@ -110,17 +121,34 @@ class Keeper(QObject):
     def autosave(self) -> None:
         """Write the recovery copy, or remove it where there is nothing to recover."""
         self._timer.stop()
+        self._keep(self._text.of(self._as_saved()) if self.is_modified else None)
+
+    def _autosave_behind(self) -> None:
+        """The same in a thread: a disk may take its time."""
+        if self._is_writing:
+            self._timer.start()
+            return
+        self._is_writing = True
+        text = self._text.of(self._as_saved()) if self.is_modified else None
+        self._writing.start(lambda: self._keep(text), self._written, self._written)
+
+    def _written(self, _result: object) -> None:
+        self._is_writing = False
+
+    def _keep(self, text: str | None) -> None:
+        """Put a text, or nothing, into the recovery copy."""
         # A full disk must not disturb: the person will meet it when saving.
         with suppress(OSError):
-            if self.is_modified:
-                self._folder.mkdir(parents=True, exist_ok=True)
-                session_file.save(self._recovery, self._as_saved())
-            else:
+            if text is None:
                 self._recovery.unlink(missing_ok=True)
+            else:
+                self._folder.mkdir(parents=True, exist_ok=True)
+                session_file.write(self._recovery, text)
 
     def close(self) -> None:
         """The window ends in an orderly way: no recovery is needed."""
         self._timer.stop()
+        self._writing.close(CLOSE_SECONDS)
         with suppress(OSError):
             self._recovery.unlink(missing_ok=True)
 

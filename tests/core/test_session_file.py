@@ -51,6 +51,47 @@ def with_branches() -> State:
     return document.state
 
 
+def nodes_of(state: State) -> list[object]:
+    return [state.tree[index] for index in range(state.count)]
+
+
+def test_a_text_that_grows_is_the_same_as_one_made_at_once() -> None:
+    """After undo, another branch, another document: what was encoded before is not taken for it."""
+    growing = session_file.SessionText()
+    document = Document(State(blocks=(Block("a"),)))
+    document.set_prompt_ids((1,))
+
+    def same(state: State) -> bool:
+        read = session_file.loads(growing.of(SavedSession(state, MODEL))).state
+        return nodes_of(read) == nodes_of(state) and read.leaf == state.leaf
+
+    states = []
+    for token_id in (5, 6, 7, 8):
+        document.append(replace(step(token_id), settings=SamplerSettings(seed=token_id)))
+        states.append(document.state)
+        assert same(document.state)
+    assert same(states[1]), "undone, but not yet forgotten"
+    document.restore(states[1])
+    document.append(step(9))
+    assert same(document.state)
+    assert same(with_branches())
+    assert same(document.state)
+
+
+def test_of_a_long_text_only_what_is_new_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    growing = session_file.SessionText()
+    document = Document(State(blocks=(Block("a"),)))
+    document.set_prompt_ids((1,))
+    for token_id in range(50):
+        document.append(step(token_id))
+    growing.of(SavedSession(document.state, None))
+    document.append(step(99))
+    encoded = []
+    monkeypatch.setattr(session_file, "_step_to_json", lambda step: encoded.append(step) or {})
+    growing.of(SavedSession(document.state, None))
+    assert [one.token_id for one in encoded] == [99]
+
+
 def test_steps_of_one_run_share_their_settings_in_the_file_and_behind_it() -> None:
     first, second = SamplerSettings(temperature=0.7, seed=3), SamplerSettings(top_k=40)
     document = Document(State(blocks=(Block("a"),)))

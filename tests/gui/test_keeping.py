@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -145,6 +146,32 @@ def test_autosave_follows_changes_and_close_removes_it(
     assert list(lost_sessions(folder)) == []
     keeper.close()
     assert list(folder.iterdir()) == []
+
+
+def test_a_copy_on_its_way_to_a_slow_disk_is_not_left_behind(
+    qtbot: QtBot,
+    session: Session,
+    keeper: Keeper,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The window goes on while the disk works, and waits for it when it is closed."""
+    begun, may_end = threading.Event(), threading.Event()
+    write_at_once = session_file.write
+
+    def write_slowly(path: Path, text: str) -> None:
+        begun.set()
+        assert may_end.wait(10)
+        write_at_once(path, text)
+
+    monkeypatch.setattr(session_file, "write", write_slowly)
+    session.set_blocks((Block("on its way"),))
+    qtbot.waitUntil(begun.is_set, timeout=10_000)
+    release = threading.Timer(0.1, may_end.set)
+    release.start()
+    keeper.close()
+    assert may_end.is_set()
+    assert list((tmp_path / "recovery").iterdir()) == []
 
 
 def test_what_a_dead_process_left_is_found_and_recovered(
