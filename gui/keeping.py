@@ -130,10 +130,15 @@ class Keeper(QObject):
             return
         self._is_writing = True
         text = self._text.of(self._as_saved()) if self.is_modified else None
-        self._writing.start(lambda: self._keep(text), self._written, self._written)
+        self._writing.start(lambda: self._keep(text), self._written, self._broke)
 
     def _written(self, _result: object) -> None:
         self._is_writing = False
+
+    def _broke(self, error: Exception) -> None:
+        """An error that is none of the disk's is reported like any other."""
+        self._is_writing = False
+        raise error
 
     def _keep(self, text: str | None) -> None:
         """Put a text, or nothing, into the recovery copy."""
