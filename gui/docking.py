@@ -97,7 +97,7 @@ def _docked_on_the_right(window: QMainWindow) -> list[QDockWidget]:
 def toggle(dock: QDockWidget) -> None:
     """Close a dock that is seen; show one that is closed, or hidden behind other tabs."""
     if dock.isVisible() and not dock.visibleRegion().isEmpty():
-        dock.close()
+        dock.hide()
     else:
         dock.show()
         dock.raise_()

@@ -149,7 +149,10 @@ class MainWindow(QMainWindow):
             text.set_source_actions([self.command_actions[c.id] for c in SOURCE_COMMANDS])
         for panel_id, dock in self.docks.items():
             self.command_actions[f"toggle_{panel_id}"].setCheckable(True)
-            dock.toggleViewAction().toggled.connect(self._mark_panels)
+            action = dock.toggleViewAction()
+            # By the action itself it is told before the dock is hidden.
+            for signal in (action.toggled, action.triggered):
+                signal.connect(self._mark_panels)
         self.messages.arrived.connect(self._show_message)
         self.messages.settled.connect(self.toasts.remove)
         self.settings.changed.connect(self._apply_setting)

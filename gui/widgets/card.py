@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QMargins, QPoint, QRect, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication
 from PySide6.QtWidgets import (
     QDockWidget,
     QFrame,
@@ -25,6 +25,8 @@ FLOATED = QPoint(-4 * theme.GRID, 4 * theme.GRID)
 """From a dock's old place to that of its window."""
 FRAME = QMargins(4, 32, 4, 4)
 """About what a window manager puts around a window."""
+DRAG_MS = 50
+"""Between two looks whether a dock is still being dragged."""
 HELP_WIDTH = 360
 
 
@@ -114,7 +116,7 @@ class PanelDock(QDockWidget):
         self._float = self.title.add_button("float", self.tr("Float or dock"))
         self._float.clicked.connect(self._toggle_floating)
         close = self.title.add_button("close", self.tr("Close this panel"))
-        close.clicked.connect(self.close)
+        close.clicked.connect(self.hide)
         for button in (self._float, close):
             # As Qt's own: a key that is meant for the panel must not tear it off or close it.
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -122,33 +124,60 @@ class PanelDock(QDockWidget):
         self.visibilityChanged.connect(self._ask)
         # Not within the turn in which Qt itself makes a window of it.
         self._frame_soon = QTimer(self, interval=0, singleShot=True)
-        self._frame_soon.timeout.connect(self._take_frame)
+        self._frame_after_drag = QTimer(self, interval=DRAG_MS, singleShot=True)
+        for timer in (self._frame_soon, self._frame_after_drag):
+            timer.timeout.connect(self._take_frame)
         self.topLevelChanged.connect(self._frame_soon.start)
+        action = self.toggleViewAction()
+        # Qt's own slot closes the dock, which a window manager does, too.
+        action.triggered.disconnect()
+        action.triggered.connect(self._show_or_hide)
 
     def put(self, panel: QWidget) -> None:
         """Show the panel here."""
         self.setWidget(_body(panel))
 
+    def _show_or_hide(self, shown: bool) -> None:
+        self.setVisible(shown)
+
     def _toggle_floating(self) -> None:
-        self.setFloating(not self.isFloating())
         if self.isFloating():
-            # Exactly over its old place nobody would see that it is a window now.
-            room = self.screen().availableGeometry().marginsRemoved(FRAME)
-            self.move(within(QRect(self.pos() + FLOATED, self.size()), room))
-        else:
-            # Where it goes back among tabs it would be behind them.
-            self.raise_()
+            self._dock()
+            return
+        self.setFloating(True)
+        # Exactly over its old place nobody would see that it is a window now.
+        room = self.screen().availableGeometry().marginsRemoved(FRAME)
+        self.move(within(QRect(self.pos() + FLOATED, self.size()), room))
+
+    def _dock(self) -> None:
+        self.setFloating(False)
+        self.show()
+        # Where it goes back among tabs it would be behind them.
+        self.raise_()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Whoever closes the window by its frame wants to be rid of the window, not of the panel;
+        our own ways to close the panel hide it."""
+        super().closeEvent(event)
+        if self.isFloating():
+            # Refused, it would keep a system that closes all windows from ending the program.
+            QTimer.singleShot(0, self, self._dock)
 
     def _take_frame(self) -> None:
         """Qt gives no frame to a dock with a title bar of its own, so that a window manager has
         nothing to take hold of. While it is dragged it stays as Qt wants it."""
         is_bare = bool(self.windowFlags() & Qt.WindowType.FramelessWindowHint)
-        if self.isFloating() and is_bare and not QGuiApplication.mouseButtons():
-            was_visible = self.isVisible()
-            self.setWindowFlag(Qt.WindowType.FramelessWindowHint, False)
-            self.setVisible(was_visible)
-            # Keys are meant for the window that was just opened: Alt+F4 closed the whole program.
-            self.activateWindow()
+        if not (self.isFloating() and is_bare):
+            return
+        if QGuiApplication.mouseButtons():
+            # Nothing tells of the end of a drag that leaves the dock floating.
+            self._frame_after_drag.start()
+            return
+        was_visible = self.isVisible()
+        self.setWindowFlag(Qt.WindowType.FramelessWindowHint, False)
+        self.setVisible(was_visible)
+        # Keys are meant for the window that was just opened: Alt+F4 closed the whole program.
+        self.activateWindow()
 
     def _ask(self, is_visible: bool) -> None:
         if is_visible and self.widget() is None:
