@@ -194,7 +194,7 @@ class Connection(QWidget):
         if tokens[1] > len(view.ids):
             return None
         first, last = view.rect_of(tokens[0]), view.rect_of(tokens[1] - 1)
-        if not view.viewport().rect().adjusted(0, -4, 0, 4).intersects(first):
+        if not view.lines_rect.intersects(first):
             return None
         right = last.right() if last.top() == first.top() else first.right()
         middle = QPointF((first.left() + right) / 2, height_of(first))

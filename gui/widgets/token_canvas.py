@@ -47,6 +47,8 @@ class TokenCanvas(QAbstractScrollArea):
         self._hovered: int | None = None
         self._chosen = range(0)
         self._sticks_to_end = True
+        self._scrolled = 0
+        """Pixels of the text above the first line that is shown."""
         self._held: int | None = None
         """The token to bring back to the upper edge once it is laid out again."""
         self._is_scrolling_itself = False
@@ -218,10 +220,10 @@ class TokenCanvas(QAbstractScrollArea):
         height = self._fonts.line_height
         top = self._layout.place_of(token)[0] * height
         bar = self.verticalScrollBar()
-        if top < bar.value():
+        if top < self._scrolled:
             bar.setValue(top)
-        elif top + height + 2 * MARGIN > bar.value() + self.viewport().height():
-            bar.setValue(top + height + 2 * MARGIN - self.viewport().height())
+        elif top >= self._scrolled + self._lines_room * height:
+            bar.setValue(top - (self._lines_room - 1) * height)
 
     def _hold_place(self) -> None:
         """Remember what is at the upper edge, before lines are taken away."""
@@ -231,17 +233,19 @@ class TokenCanvas(QAbstractScrollArea):
 
     def _update_scrollbar(self) -> None:
         bar, height = self.verticalScrollBar(), self._fonts.line_height
-        whole = self._layout.line_count * height + 2 * MARGIN
         self._is_scrolling_itself = True
-        bar.setPageStep(self.viewport().height())
+        bar.setPageStep(self._lines_room * height)
         bar.setSingleStep(height)
-        bar.setRange(0, max(0, whole - self.viewport().height()))
+        bar.setRange(0, max(0, self._layout.line_count - self._lines_room) * height)
         if self._held is not None and self._held < len(self._layout):
             bar.setValue(self._layout.place_of(self._held)[0] * height)
         elif self._sticks_to_end:
             bar.setValue(bar.maximum())
         if self.is_complete:
             self._held = None
+        if self._scrolled != (scrolled := self._whole_lines(bar.value())):
+            # Lines have another height now.
+            self._scrolled, self._repaints = scrolled, True
         self._is_scrolling_itself = False
 
     def _note_scroll(self, value: int) -> None:
@@ -250,9 +254,27 @@ class TokenCanvas(QAbstractScrollArea):
             end = self.verticalScrollBar().maximum()
             self._sticks_to_end = value >= end - self._fonts.line_height // 2
 
-    def scrollContentsBy(self, _dx: int, dy: int) -> None:
+    def scrollContentsBy(self, _dx: int, _dy: int) -> None:
         # What stays visible is moved as pixels; only the new lines are painted.
-        self.viewport().scroll(0, dy)
+        before, self._scrolled = self._scrolled, self._whole_lines(self.verticalScrollBar().value())
+        if before != self._scrolled:
+            self.viewport().scroll(0, before - self._scrolled, self.lines_rect)
+
+    def _whole_lines(self, pixels: int) -> int:
+        """Rounded to lines: a touchpad scrolls by pixels."""
+        height = self._fonts.line_height
+        return round(pixels / height) * height
+
+    @property
+    def _lines_room(self) -> int:
+        """Lines that are shown: half of one at an edge is no text."""
+        return max(1, (self.viewport().height() - MARGIN) // self._fonts.line_height)
+
+    @property
+    def lines_rect(self) -> QRect:
+        """Where lines are shown, in the viewport."""
+        height = self._lines_room * self._fonts.line_height
+        return QRect(0, MARGIN, self.viewport().width(), height)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -264,6 +286,8 @@ class TokenCanvas(QAbstractScrollArea):
 
     def token_at(self, point: QPoint) -> int | None:
         """The token under a point of the viewport."""
+        if not self.lines_rect.contains(point):
+            return None
         return self._layout.token_at(self._line_at(point.y()), point.x() - MARGIN)
 
     def nearest_token(self, point: QPoint) -> int | None:
@@ -278,12 +302,14 @@ class TokenCanvas(QAbstractScrollArea):
         return QRect(round(x) + MARGIN, self._top_of(line), round(width), self._fonts.line_height)
 
     def _top_of(self, line: int) -> int:
-        return line * self._fonts.line_height + MARGIN - self.verticalScrollBar().value()
+        return line * self._fonts.line_height + MARGIN - self._scrolled
 
     def _line_at(self, y: int) -> int:
-        return (y - MARGIN + self.verticalScrollBar().value()) // self._fonts.line_height
+        return (y - MARGIN + self._scrolled) // self._fonts.line_height
 
     def _lines_in(self, rect: QRect) -> range:
+        if rect.isEmpty():
+            return range(0)
         first = max(0, self._line_at(rect.top()))
         return range(first, min(self._layout.line_count, self._line_at(rect.bottom()) + 1))
 
@@ -332,7 +358,8 @@ class TokenCanvas(QAbstractScrollArea):
             number_of=self._number_of,
         )
         lines.selected, lines.hovered, lines.chosen = self._selected, self._hovered, self._chosen
-        for line in self._lines_in(rect):
+        painter.setClipRect(self.lines_rect.translated(-MARGIN, 0))
+        for line in self._lines_in(rect.intersected(self.lines_rect)):
             lines.paint_line(line, self._top_of(line))
         if self._selected is None and self.is_complete:
             self._paint_end(painter)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable
 
@@ -31,6 +32,7 @@ from token_view_stage import (
 )
 
 from logitscope.gui import theme
+from logitscope.gui.widgets.token_canvas import MARGIN
 from logitscope.gui.widgets.token_painter import CellStyle
 from logitscope.gui.widgets.token_view import TokenView
 from logitscope.vocabulary import TokenKind, Vocabulary
@@ -148,6 +150,39 @@ def test_another_vocabulary_draws_the_same_ids_anew(sky: TokenView) -> None:
     assert sky.drawn_lines() == ["zz"]
     sky.set_tokens((0, 1), None)
     assert sky.ids == ()
+
+
+def heights_of_lines(image: QImage) -> list[int]:
+    """Of the tinted stretches of a column of pixels in the first token of each line."""
+    page = theme.palette().page
+    x = round((MARGIN + 1.5) * image.devicePixelRatio())
+    column = [image.pixelColor(x, y) != page for y in range(image.height())]
+    return [len(list(run)) for is_tinted, run in itertools.groupby(column) if is_tinted]
+
+
+@pytest.mark.parametrize("ratio", [1, 2])
+@pytest.mark.parametrize("height", [100, 107, 114, 121])
+def test_no_line_is_cut_at_an_edge(view: TokenView, qtbot: QtBot, height: int, ratio: int) -> None:
+    view.resize(420, height)
+    view.set_tokens((BLUE,) * 300, VOCABULARY)
+    qtbot.waitUntil(lambda: view.is_complete)
+    view.set_style(lambda _token: CellStyle(theme.palette().generated_tint))
+    bar = view.verticalScrollBar()
+    for value in (0, 7, view.line_height + 13, bar.maximum() // 2 + 5, bar.maximum()):
+        bar.setValue(value)
+        heights = heights_of_lines(picture(view, ratio))
+        assert len(heights) == (height - MARGIN) // view.line_height
+        assert len(set(heights)) == 1
+    assert view.lines_rect.contains(view.rect_of(299))
+
+
+def test_a_click_beside_the_lines_meets_no_token(view: TokenView) -> None:
+    view.set_tokens((STOP,) * 100, VOCABULARY)
+    view.verticalScrollBar().setValue(5 * view.line_height)
+    shown = view.lines_rect
+    assert view.token_at(QPoint(MARGIN + 2, shown.top())) == 5
+    assert view.token_at(QPoint(MARGIN + 2, shown.top() - 1)) is None
+    assert view.token_at(QPoint(MARGIN + 2, shown.bottom() + 1)) is None
 
 
 def on_screen(view: TokenView) -> QImage:
