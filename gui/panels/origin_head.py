@@ -14,6 +14,7 @@ from logitscope.gui.widgets.eliding_label import ElidingLabel
 from logitscope.gui.widgets.plain import plain_tip
 from logitscope.gui.widgets.stack_bar import Part, StackBar
 from logitscope.gui.widgets.token_painter import Mark
+from logitscope.gui.widgets.two_line_label import TwoLineLabel
 from logitscope.origin_totals import totals
 from logitscope.origin_types import OriginReport
 
@@ -33,7 +34,7 @@ class OriginHead(QWidget):
     def __init__(self, originator: Originator, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._originator = originator
-        self.summary = ElidingLabel(self)
+        self.summary = TwoLineLabel(self)
         self.summary.setAccessibleName(self.tr("Words and bits by origin"))
         self.working = ElidingLabel(self)
         self.working.setProperty("muted", True)

@@ -74,6 +74,16 @@ def test_words_carry_their_marks_and_signs(full: OriginPanel) -> None:
     assert "share 95 %" in full.texts._answer_tip(0)
 
 
+@pytest.mark.parametrize("width", [700, 800, 1100])
+def test_the_totals_are_read_to_their_end(qtbot: QtBot, full: OriginPanel, width: int) -> None:
+    full.resize(width, 520)
+    summary = full.head.summary
+    assert summary.shown.replace("\n", " ") == summary.text()
+    needed = len(summary.shown.split("\n")) * summary.fontMetrics().height()
+    qtbot.waitUntil(lambda: summary.height() >= needed)
+    assert summary.text() in summary.toolTip()
+
+
 def test_totals_bar_and_legend(full: OriginPanel) -> None:
     said = full.head.summary.text()
     assert said.startswith("4 words: 1 copied, 1 uncertain, 2 weights")

@@ -11,6 +11,7 @@ from logitscope.gui.widgets.eliding_label import ElidingLabel
 from logitscope.gui.widgets.fold import Fold
 from logitscope.gui.widgets.parts_label import PartsLabel
 from logitscope.gui.widgets.slider_field import SliderField
+from logitscope.gui.widgets.two_line_label import TwoLineLabel
 
 HANDLE = 16
 """Pixels of a slider's handle, which keeps within the groove."""
@@ -30,6 +31,44 @@ def label_of(qtbot: QtBot, width: int) -> ElidingLabel:
 def test_a_text_that_fits_is_shown_whole(qtbot: QtBot) -> None:
     label = label_of(qtbot, 900)
     assert label.shown == label.text() == TEXT
+
+
+def two_lines(qtbot: QtBot, text: str, width: int) -> TwoLineLabel:
+    label = TwoLineLabel()
+    qtbot.addWidget(label)
+    label.setText(text)
+    label.resize(width, 48)
+    label.show()
+    qtbot.waitExposed(label)
+    return label
+
+
+@pytest.mark.parametrize("share", [0.6, 0.75, 0.95])
+def test_a_text_without_room_goes_on_in_a_second_line(qtbot: QtBot, share: float) -> None:
+    label = two_lines(qtbot, TEXT, 900)
+    whole = label.fontMetrics().horizontalAdvance(TEXT)
+    low = label.sizeHint().height()
+    assert label.shown == TEXT
+    label.resize(round(share * whole), 48)
+    first, second = label.shown.split("\n")
+    assert f"{first} {second}" == label.text() == TEXT
+    for line in (first, second):
+        assert label.fontMetrics().horizontalAdvance(line) <= label.width()
+    assert label.sizeHint().height() >= low + label.fontMetrics().height()
+    label.resize(whole + 20, 48)
+    assert label.shown == TEXT
+    assert label.sizeHint().height() == low
+
+
+@pytest.mark.parametrize("text", [TEXT, TEXT.replace(" ", "")])
+def test_what_two_lines_cannot_hold_ends_in_an_ellipsis(qtbot: QtBot, text: str) -> None:
+    label = two_lines(qtbot, text, 100)
+    assert label.text() == text
+    lines = label.shown.split("\n")
+    assert len(lines) <= 2
+    assert lines[-1].endswith("…")
+    for line in lines:
+        assert label.fontMetrics().horizontalAdvance(line) <= label.width()
 
 
 def test_a_text_that_does_not_fit_is_cut_on_the_side_asked_for(qtbot: QtBot) -> None:
