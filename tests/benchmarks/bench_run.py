@@ -6,7 +6,9 @@ because a machine is never equally fast for long, and the median of the ratios c
 
 The bound is against llama.cpp with its own defaults. The line "same parameters" shows what our
 choice of them (no repacked weights, no flash attention on the CPU; see ``llamacpp_load``) costs or
-gains, apart from the window. Whether the same tokens come out can only be asked there.
+gains, apart from the window. Whether the same tokens come out can only be asked there, and only up
+to the first near tie: the window shows what may begin a text and scores the prompt, and logits
+depend a little on how many tokens are read together and on where their keys lie in the cache.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ TOKENS, CONTEXT, ROUNDS = 256, 8192, 5
 CORES = physical_cores()
 BOUNDS = {CORES - 1: 0.95, CORES: 0.85}
 """Least ratio by threads: with a core left to the window, and with none."""
+NEAR_TIE = 0.3
+"""Logits of the packaged Gemma differ by up to so much with the size of a batch (Q4_K_M)."""
 
 
 @pytest.mark.gemma
@@ -53,7 +57,7 @@ def test_run_beside_a_bare_loop(
         verdict.say(f"{CORES} cores, {threads} threads, {rounds} rounds of {tokens} tokens")
         tell(verdict, ours, defaults, alike)
         verdict.say(f"peak memory of the window: {peak_bytes(window.pid) / 1e6:.0f} MB")
-    assert ours[-1]["ids"] == alike[-1]["ids"]
+        refuse_other_tokens(same, ids, ours[-1]["ids"], alike[-1]["ids"])
     ratio = statistics.median(ratios(ours, defaults))
     verdict.at_least("tokens/s of the window / of bare llama.cpp", ratio, BOUNDS[threads])
     for panel in ("text", "distribution", "model bar"):
@@ -70,6 +74,17 @@ def run_in_window(
     window.ask("clear")
     assert len(run["ids"]) == tokens
     return ids, run
+
+
+def refuse_other_tokens(bare: Program, ids: list[int], made: list[int], greedy: list[int]) -> None:
+    """Where the tokens part, the bare loop itself must have seen a near tie."""
+    parted = next(
+        (i for i, pair in enumerate(zip(made, greedy, strict=True)) if len({*pair}) > 1), None
+    )
+    if parted is None:
+        return
+    found = bare.ask("lead", ids=ids + greedy[:parted], one=greedy[parted], other=made[parted])
+    assert abs(found["lead"]) < NEAR_TIE, f"another token than the greedy one at {parted}"
 
 
 def ratios(ours: list[Answer], peers: list[Answer]) -> list[float]:

@@ -25,7 +25,7 @@ F16 = 1
 def main(path: str, threads: str, context: str, style: str) -> None:
     bare = BareLlama(path, int(threads), int(context), style)
     bare.decode([bare.first_token])
-    serve({"ready": time.monotonic()}, {"run": bare.run, "edits": bare.edits})
+    serve({"ready": time.monotonic()}, {"run": bare.run, "edits": bare.edits, "lead": bare.lead})
 
 
 class BareLlama:
@@ -61,28 +61,34 @@ class BareLlama:
             batch = llama_cpp.llama_batch_get_one(tokens, len(part))
             if llama_cpp.llama_decode(self._context, batch) != 0:
                 raise RuntimeError("llama_decode failed")
+        return int(self._row().argmax())
+
+    def _row(self) -> Any:
+        """Logits behind the last id."""
         logits = llama_cpp.llama_get_logits_ith(self._context, -1)
-        return int(np.ctypeslib.as_array(logits, shape=(self._size,)).argmax())
+        return np.ctypeslib.as_array(logits, shape=(self._size,))
 
     def cut(self, length: int) -> None:
         """Keep the first ids only."""
         llama_cpp.llama_memory_seq_rm(self._memory, 0, length, -1)
 
     def run(self, ids: list[int], tokens: int) -> Answer:
-        """Greedy: seconds for ``tokens`` tokens behind ``ids``, and which they are.
-
-        The first id is read by itself, as in the window, which shows what may begin a text: keys
-        and values depend a little on how many tokens are read together.
-        """
+        """Greedy: seconds for ``tokens`` tokens behind ``ids``, and which they are."""
         self.cut(0)
-        self.decode(ids[:1])
-        token, made = self.decode(ids[1:]), []
+        token, made = self.decode(ids), []
         busy, begun = time.process_time(), time.perf_counter()
         for _ in range(tokens):
             made.append(token)
             token = self.decode([token])
         seconds = time.perf_counter() - begun
         return {"seconds": seconds, "cpu": time.process_time() - busy, "ids": made}
+
+    def lead(self, ids: list[int], one: int, other: int) -> Answer:
+        """By how much the logit of one token is above another's, behind ``ids``."""
+        self.cut(0)
+        self.decode(ids)
+        row = self._row()
+        return {"lead": float(row[one] - row[other])}
 
     def edits(self, texts: list[list[int]]) -> Answer:
         """Seconds to come from each text to the next by evaluating what differs."""
