@@ -28,8 +28,8 @@ TOKENS, CONTEXT, ROUNDS = 256, 8192, 5
 CORES = physical_cores()
 BOUNDS = {CORES - 1: 0.95, CORES: 0.85}
 """Least ratio by threads: with a core left to the window, and with none."""
-NEAR_TIE = 0.3
-"""Logits of the packaged Gemma differ by up to so much with the size of a batch (Q4_K_M)."""
+NEAR_TIE = 0.1
+"""Of two logits. The one that the packaged Gemma meets at the fourth token has 0.03 to 0.05."""
 
 
 @pytest.mark.gemma
