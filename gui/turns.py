@@ -38,8 +38,10 @@ class Turns(QObject):
     def _run_one(self) -> None:
         if not self._pieces:
             return
+        # Held to the end: it may be the last that holds the widget these turns belong to.
+        piece = self._pieces[0]
         try:
-            self._pieces[0]()
+            piece()
         finally:
             self._pieces.popleft()
             if self._pieces:

@@ -19,7 +19,8 @@ from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
 
 from logitscope.axis_steps import round_steps
 from logitscope.envelope import BlockedSeries, Envelope, rolling_mean
-from logitscope.gui import colors, theme
+from logitscope.gui import colors, plot_library, theme
+from logitscope.gui.turns import Turns
 from logitscope.gui.widgets.token_canvas import STALE_OPACITY
 
 Vector = NDArray[np.float64]
@@ -58,6 +59,7 @@ class LossCurve(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._has_plot = False
+        self._turns = Turns(self)
         self._loss = BlockedSeries()
         self._entropy: BlockedSeries | None = None
         self._paragraphs: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
@@ -123,9 +125,10 @@ class LossCurve(QWidget):
             QTimer.singleShot(FETCH_MS, self, self._fetch)
 
     def _fetch(self) -> None:
-        theme.pyqtgraph()
-        # In a turn of its own: it takes 30 ms.
-        QTimer.singleShot(0, self, self._make_plot)
+        if self._has_plot or self._turns.is_busy:
+            return
+        # Each in a turn of its own: a plot takes 30 ms.
+        self._turns.start([*plot_library.pieces(), theme.pyqtgraph, self._make_plot])
 
     @property
     def has_plot(self) -> bool:
