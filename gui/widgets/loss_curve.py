@@ -128,7 +128,7 @@ class LossCurve(QWidget):
         if self._has_plot or self._turns.is_busy:
             return
         # Each in a turn of its own: a plot takes 30 ms.
-        self._turns.start([*plot_library.pieces(), theme.pyqtgraph, self._make_plot])
+        self._turns.start([*plot_library.pieces(), self._make_plot])
 
     @property
     def has_plot(self) -> bool:
