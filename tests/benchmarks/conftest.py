@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import gc
+from collections.abc import Generator, Iterator
 
 import pytest
 from verdict import Verdict
@@ -19,6 +20,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def quick(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--quick"))
+
+
+@pytest.fixture(autouse=True)
+def garbage_dies_before_qt() -> Iterator[None]:
+    """Widgets that wait for a collection outlived the application, and the process crashed when
+    all was done."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture
