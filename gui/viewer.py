@@ -201,8 +201,11 @@ class Viewer(QObject):
         row = self.fetch(reply.prompt_ids + reply.tail, reply.row)
         if row is not None and row.ids == self._wanted:
             self.show(row)
-        elif self.selected is not None and self.inspected is None:
-            # The row behind the text came; a model that was loaded again owes the selected one.
+        elif self.inspected is None and (
+            reply.channel is Channel.LIVE or self.selected is not None
+        ):
+            # The text has changed behind its prompt while that was read (two quick undos), or a
+            # position is selected, whose row a model that was loaded again owes.
             self.look()
         self._fulfil_wish()
 

@@ -11,8 +11,10 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 from stub_engine import Stage
 
+from logitscope.backends.messages import Channel
 from logitscope.gui import theme
 from logitscope.gui.panels.distribution import DistributionPanel
+from logitscope.gui.shown import KEPT_ROWS
 from logitscope.gui.widgets.eliding_label import ElidingLabel
 
 stage = distribution_stage.stage
@@ -164,3 +166,26 @@ def test_a_row_of_an_older_text_grows_faint_and_says_so(opened: Opened, qtbot: Q
     panel.flush()
     assert said_after(panel).startswith("after")
     assert picture(panel) == before
+
+
+def test_quick_undos_leave_no_row_of_an_older_text(opened: Opened) -> None:
+    """They take tokens away while the model still reads the prompt for the first of them."""
+    stage, _ = opened(TEXTBOOK)
+    session = stage.session
+    for _ in range(KEPT_ROWS + 1):
+        session.force(2)
+        session.end_undo_step()
+        stage.answer_end(TEXTBOOK)
+    tail = session.document.tail_ids
+    session.set_prompt("another text")
+    while session.undo_stack.canUndo() and session.document.tail_ids != (2,):
+        session.undo()
+    session.undo()
+    assert session.ids == (0, 1)
+    asked = len(stage.engine.requests)
+    stage._answer((0, 1), tail, TEXTBOOK, Channel.LIVE)
+    assert stage.engine.requests[asked:] == ["evaluate"], "its own row must be asked for"
+    stage.answer_end(TEXTBOOK)
+    assert session.row is not None
+    assert session.row.ids == (0, 1)
+    assert session.row_is_current
