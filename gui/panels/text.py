@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QPoint, Qt, QTimer
-from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from logitscope.blocks import edited
@@ -285,12 +285,18 @@ class TextPanel(QWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """A token was clicked and the person writes on: the tokens are no editor, but look as if
         they were one. "?" would open the commands."""
-        if not (self.view.hasFocus() and is_writing(event)):
+        written = self._written_by(event) if self.view.hasFocus() else ""
+        if not written:
             super().keyPressEvent(event)
         elif self._session.state.chat:
-            self.chat.type_at_end(event.text())
+            self.chat.type_at_end(written)
         else:
-            self.editor.type_at_end(event.text())
+            self.editor.type_at_end(written)
+
+    def _written_by(self, event: QKeyEvent) -> str:
+        if event.matches(QKeySequence.StandardKey.Paste):
+            return QGuiApplication.clipboard().text()
+        return event.text() if is_writing(event) else ""
 
     def _take_text(self, text: str) -> None:
         self._session.set_blocks(edited(self._session.state.blocks, text))

@@ -91,8 +91,8 @@ class TextStrip(FlowRow):
         elif session.is_ready:
             generated = len(session.document.path)
             self.counter.setText(
-                self.tr("prompt {0} · generated {1} tokens").format(
-                    numbers.count(session.prompt_length), numbers.count(generated)
+                self.tr("prompt {0} · generated {1}").format(
+                    numbers.count(session.prompt_length), numbers.tokens(generated)
                 )
             )
 

@@ -47,6 +47,16 @@ def test_what_is_typed_after_a_click_on_a_token_goes_behind_the_prompt(
     assert sky.editor.textCursor().atEnd()
 
 
+def test_what_is_pasted_among_the_tokens_goes_behind_the_prompt(
+    qtbot: QtBot, session: Session, sky: TextPanel
+) -> None:
+    QApplication.clipboard().setText(" blue\nand wide")
+    click_a_token(qtbot, sky)
+    qtbot.keyClick(sky.view, "v", Qt.KeyboardModifier.ControlModifier)
+    assert session.state.text == "The sky is blue\nand wide"
+    assert sky.editor.hasFocus()
+
+
 def test_other_keys_among_the_tokens_write_nothing(
     qtbot: QtBot, session: Session, sky: TextPanel
 ) -> None:
