@@ -96,6 +96,7 @@ def test_rewind_step_and_clear(qtbot: QtBot, session: Session, sky: TextPanel) -
     two = session.ids
     transport.rewind.click()
     assert tuple(sky.view.ids) == two[:-1]
+    assert sky.strip.counter.text().endswith("generated 1 token")
     transport.rewind.click()
     assert not transport.rewind.isEnabled()
     assert transport.clear.isEnabled()
