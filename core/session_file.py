@@ -90,6 +90,8 @@ class SessionText:
         while nodes and (len(nodes) > len(tree) or tree[len(nodes) - 1] is not nodes[-1]):
             for kept in (nodes, self._encoded, self._runs):
                 kept.pop()
+        if not nodes:
+            self._places.clear()
         for index in range(len(nodes), count):
             node = tree[index]
             settings, places = node.step.settings, self._places
