@@ -1,4 +1,4 @@
-"""Session files in the window: dialogs, unsaved work, and what a crash has left."""
+"""Session files in the window: dialogs, unsaved work, and what was kept of it."""
 
 from __future__ import annotations
 
@@ -88,10 +88,10 @@ class SessionFiles(QObject):
         if accepted:
             self._session.insert_text(text)
 
-    # -- after a crash ----------------------------------------------------------------------
+    # -- what was not saved -----------------------------------------------------------------
 
     def offer_recovery(self) -> None:
-        """Say that a session was not closed in an orderly way, if there is one."""
+        """Offer the newest session that was closed, or lost in a crash, before it was saved."""
         lost = next(lost_sessions(self._folder), None)
         if lost is not None:
             self._messages.put(
@@ -99,7 +99,7 @@ class SessionFiles(QObject):
                     self._words_of_lost(lost),
                     severity=Severity.PROBLEM,
                     actions=(
-                        Action(self.tr("Recover it"), partial(self._recover, lost)),
+                        Action(self.tr("Bring it back"), partial(self._recover, lost)),
                         Action(self.tr("Delete it"), partial(lost.unlink, missing_ok=True)),
                     ),
                 )
@@ -112,11 +112,9 @@ class SessionFiles(QObject):
         text = " ".join(session_file.load(path).state.text.split())
         begin = text if len(text) <= SHOWN_OF_TEXT else text[: SHOWN_OF_TEXT - 1].rstrip() + "…"
         if not begin:
-            words = self.tr("A session of {when} was not closed in an orderly way; it is kept.")
+            words = self.tr("A session of {when} was not saved; it is kept.")
             return words.format(when=when)
-        words = self.tr(
-            "A session of {when} was not closed in an orderly way; its text is kept: “{begin}”."
-        )
+        words = self.tr("A session of {when} was not saved; its text is kept: “{begin}”.")
         return words.format(when=when, begin=begin)
 
     def _recover(self, path: Path) -> None:

@@ -1,13 +1,14 @@
-"""Keeping what the person has: saving and opening sessions, and a copy that survives a crash.
+"""Keeping what the person has: saving and opening sessions, and a copy of what was not saved.
 
 The recovery copy is written a moment after each change into the user's data folder, one file a
-window; it goes when the window is closed. A file whose process is gone is what a crash left.
+window. When the window is closed it goes, or stays if its text was not saved. A file whose process
+is gone is what a crash left.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,10 @@ from logitscope.session_file import (
 SUFFIX = ".logitscope.json"
 AUTOSAVE_MS = 2000
 """What a crash costs at most."""
+KEPT = "kept-"
+"""Begins the name of a copy that no process owns any more."""
+MOST_KEPT = 10
+"""Copies of closed windows; the oldest go."""
 CLOSE_SECONDS = 5.0
 """Given to a copy that is being written when the window closes; it would be left behind."""
 
@@ -111,7 +116,7 @@ class Keeper(QObject):
         return missing
 
     def recover(self, path: Path) -> ModelReference | None:
-        """Show what a crash left. It counts as not saved; its file goes with the next autosave."""
+        """Show what was kept. It counts as not saved; its file goes with the next autosave."""
         missing = self._show(session_file.load(path))
         self.autosave()
         path.unlink(missing_ok=True)
@@ -151,11 +156,17 @@ class Keeper(QObject):
                 session_file.write(self._recovery, text)
 
     def close(self) -> None:
-        """The window ends in an orderly way: no recovery is needed."""
+        """The window ends: a text that was not saved is kept, to be offered at the next start."""
         self._timer.stop()
         self._writing.close(CLOSE_SECONDS)
-        with suppress(OSError):
-            self._recovery.unlink(missing_ok=True)
+        state = self._session.state
+        if self.is_modified and (state.text or state.count > 0):
+            self._keep(self._text.of(self._as_saved()))
+            with suppress(OSError):
+                self._recovery.replace(self._folder / f"{KEPT}{self._recovery.name}")
+            _prune(self._folder)
+        else:
+            self._keep(None)
 
     def _as_saved(self) -> SavedSession:
         model, last = self._session.model, self._session.last_load
@@ -189,16 +200,38 @@ def recovery_folder() -> Path:
 
 
 def lost_sessions(folder: Path) -> Iterator[Path]:
-    """Recovery copies of processes that are gone, newest first; damaged ones are left out."""
+    """Copies of closed windows and of processes that are gone, newest first, if they are whole."""
+    with suppress(OSError):
+        for file in _newest_first(folder.glob(f"*{SUFFIX}")):
+            if (file.name.startswith(KEPT) or _is_orphan(file)) and _is_whole(file):
+                yield file
+
+
+def _prune(folder: Path) -> None:
+    """Remove the oldest copies of closed windows."""
+    with suppress(OSError):
+        for file in _newest_first(folder.glob(f"{KEPT}*{SUFFIX}"))[MOST_KEPT:]:
+            file.unlink(missing_ok=True)
+
+
+def _newest_first(files: Iterable[Path]) -> list[Path]:
+    return sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)
+
+
+def _is_orphan(file: Path) -> bool:
+    """The process that wrote the copy is gone; its number may be another one's by now."""
     # Behind the first painting: it takes 12 ms to import.
     import psutil
 
-    with suppress(OSError):
-        files = sorted(folder.glob(f"*{SUFFIX}"), key=lambda f: f.stat().st_mtime, reverse=True)
-        for file in files:
-            process = file.name.partition("-")[0]
-            if process.isdigit() and not psutil.pid_exists(int(process)) and _is_whole(file):
-                yield file
+    process = file.name.partition("-")[0]
+    if not process.isdigit():
+        return False
+    try:
+        return bool(psutil.Process(int(process)).create_time() > file.stat().st_mtime)
+    except psutil.NoSuchProcess:
+        return True
+    except psutil.Error:
+        return False
 
 
 def _is_there(path: str) -> bool:

@@ -121,6 +121,19 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(
     assert "cannot be written" in window.messages.kept[0].sentence
 
 
+def test_a_text_that_was_not_saved_is_offered_at_the_next_start(new_window: NewWindow) -> None:
+    window = new_window()
+    window.session.set_prompt("closed in a hurry")
+    window.close()
+    window = new_window()
+    window.files.offer_recovery()
+    assert "“closed in a hurry”" in window.messages.kept[0].sentence
+    back, _delete = window.messages.kept[0].actions
+    back.call()
+    assert window.session.state.text == "closed in a hurry"
+    assert window.files.keeper.is_modified
+
+
 def test_what_a_crash_left_is_offered_and_recovered(qtbot: QtBot, new_window: NewWindow) -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()

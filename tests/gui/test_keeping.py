@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -135,7 +136,7 @@ def test_a_broken_file_leaves_the_document(
     assert session.state.text == "mine"
 
 
-def test_autosave_follows_changes_and_close_removes_it(
+def test_autosave_follows_changes(
     qtbot: QtBot, session: Session, keeper: Keeper, tmp_path: Path
 ) -> None:
     folder = tmp_path / "recovery"
@@ -144,8 +145,53 @@ def test_autosave_follows_changes_and_close_removes_it(
     (copy,) = folder.glob(f"*{SUFFIX}")
     assert session_file.load(copy).state.text == "do not lose me"
     assert list(lost_sessions(folder)) == []
+
+
+def test_what_was_not_saved_is_kept_when_the_window_closes(
+    session: Session, keeper: Keeper, tmp_path: Path
+) -> None:
+    session.set_blocks((Block("closed in a hurry"),))
+    keeper.close()
+    (kept,) = lost_sessions(tmp_path / "recovery")
+    assert session_file.load(kept).state.text == "closed in a hurry"
+
+
+def test_nothing_is_kept_of_what_is_saved_or_empty(
+    session: Session, keeper: Keeper, tmp_path: Path
+) -> None:
+    folder = tmp_path / "recovery"
+    session.set_settings(SamplerSettings(temperature=0.3))
+    keeper.autosave()
     keeper.close()
     assert list(folder.iterdir()) == []
+    session.set_blocks((Block("in its file"),))
+    keeper.autosave()
+    keeper.save(tmp_path / f"a{SUFFIX}")
+    keeper.close()
+    assert list(folder.iterdir()) == []
+
+
+def test_the_newest_ten_closed_texts_are_kept(session: Session, tmp_path: Path) -> None:
+    keepers = [Keeper(session, folder=tmp_path / "recovery") for _ in range(12)]
+    for number, keeper in enumerate(keepers):
+        session.set_blocks((Block(f"text {number}"),))
+        keeper.close()
+        kept = next(lost_sessions(tmp_path / "recovery"))
+        os.utime(kept, (number, number))
+    texts = [session_file.load(file).state.text for file in lost_sessions(tmp_path / "recovery")]
+    assert texts == [f"text {number}" for number in range(11, 1, -1)]
+
+
+def test_a_copy_is_found_though_its_process_number_was_given_away(
+    session: Session, keeper: Keeper, tmp_path: Path
+) -> None:
+    """Numbers begin anew with the computer: the copy is older than the process."""
+    session.set_blocks((Block("before the computer was started anew"),))
+    keeper.autosave()
+    (copy,) = (tmp_path / "recovery").glob(f"{os.getpid()}-*{SUFFIX}")
+    assert list(lost_sessions(tmp_path / "recovery")) == []
+    os.utime(copy, (1, 1))
+    assert list(lost_sessions(tmp_path / "recovery")) == [copy]
 
 
 def test_a_copy_on_its_way_to_a_slow_disk_is_not_left_behind(
@@ -171,7 +217,8 @@ def test_a_copy_on_its_way_to_a_slow_disk_is_not_left_behind(
     release.start()
     keeper.close()
     assert may_end.is_set()
-    assert list((tmp_path / "recovery").iterdir()) == []
+    (kept,) = (tmp_path / "recovery").iterdir()
+    assert list(lost_sessions(tmp_path / "recovery")) == [kept]
 
 
 def test_what_a_dead_process_left_is_found_and_recovered(
