@@ -110,7 +110,8 @@ class LoadOptions:
     cache_type: str = "f16"
     """KV cache of llama.cpp: ``f16`` or ``f32``."""
     device: str | None = None
-    """PyTorch device: ``cuda``, ``mps`` or ``cpu``."""
+    """PyTorch device: ``cuda``, ``mps`` or ``cpu``; of llama.cpp ``cpu`` alone, which puts no
+    layer on a GPU."""
     score_budget_bytes: int = 256 * 1024 * 1024
     """Most memory that logits rows of one scoring chunk may take."""
 

@@ -84,7 +84,7 @@ def make_plan(
     ``free_bytes`` is the memory that may be used; None: ask the system. Raises NotEnoughMemory.
     """
     layers = options.gpu_layers if options.gpu_layers is not None else -1
-    layers = layers if can_offload else 0
+    layers = layers if can_offload and options.device != "cpu" else 0
     wanted, notes = _wanted_context(header, options)
     kv = kv_bytes_per_token(header, options.cache_type)
     heads = max(header.head_counts, default=1) or 1

@@ -26,6 +26,7 @@ from logitscope.cli_options import (
     LayersOption,
     ModelArgument,
     ThreadsOption,
+    check_options,
     tell_context,
 )
 from logitscope.cli_origin import origin
@@ -92,8 +93,10 @@ def open_window(
     device: DeviceOption = None,
 ) -> None:
     """Open the window, on MODEL if one is given. This is the default command."""
+    path = "" if model is None else find_model(model)
     options = LoadOptions(context, threads, gpu_layers, device=device)
-    raise typer.Exit(start.open_window(model, backend, options))
+    check_options(path, backend, options)
+    raise typer.Exit(start.open_window(path or None, backend, options))
 
 
 @app.command("next")
@@ -127,9 +130,11 @@ def next_token(
         settings = SamplerSettings(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
+    path = find_model(model)
     options = LoadOptions(context, threads, gpu_layers, device=device)
+    check_options(path, backend, options)
     text = _standard_input() if prompt == "-" else prompt
-    answer = ask_next(find_model(model), text, backend, options, add_special=bos, chat=chat)
+    answer = ask_next(path, text, backend, options, add_special=bos, chat=chat)
     tell_context(answer.info, context)
     table = build_table(answer.row, answer.vocabulary, settings, answer.ids, count)
     if as_json:

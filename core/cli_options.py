@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from logitscope.backends.base import MOST_THREADS, ModelInfo
+from logitscope.backends.base import MOST_THREADS, LoadOptions, ModelFileError, ModelInfo
 
 
 def _known_backend(name: str) -> str:
@@ -29,6 +30,43 @@ def _known_device(name: str | None) -> str | None:
     if name is not None and not _DEVICE.fullmatch(name):
         raise typer.BadParameter(f'there is no device "{name}": choose cuda, mps or cpu')
     return name
+
+
+_WITHOUT = {
+    ("--device", "llamacpp"): "leave it out, for llama.cpp finds the GPU that it was built for by "
+    "itself, and --gpu-layers says how much goes there",
+    ("--device", "bigram"): "leave it out, for counts need no GPU",
+    ("--gpu-layers", "hf"): "choose with --device where PyTorch runs it",
+    ("--gpu-layers", "bigram"): "leave it out, for counts need no GPU",
+}
+"""What to do where a backend does not know an option."""
+
+
+def check_options(path: str, backend: str, options: LoadOptions) -> None:
+    """Wrong usage where the backend that opens ``path`` would ignore an option."""
+    layers, device = options.gpu_layers, options.device
+    if layers and device == "cpu":
+        raise typer.BadParameter(
+            f"--device cpu leaves no block to the GPU, but --gpu-layers {layers} puts some "
+            "there: give one of the two"
+        )
+    given = [("--device", device not in {None, "cpu"}), ("--gpu-layers", layers is not None)]
+    for option in (name for name, is_given in given if is_given):
+        name = backend or _backend_of(path)
+        advice = _WITHOUT.get((option, name))
+        if advice:
+            said = f"{option} means nothing to {name}, which opens {Path(path).name}"
+            raise typer.BadParameter(f"{said}: {advice}")
+
+
+def _backend_of(path: str) -> str:
+    """The one that opens a path; "" for what is no model, which loading it tells."""
+    from logitscope.backends.registry import choose
+
+    try:
+        return choose(path)
+    except ModelFileError:
+        return ""
 
 
 def tell_context(info: ModelInfo, asked: int | None) -> None:
@@ -64,6 +102,7 @@ LayersOption = Annotated[
     typer.Option(min=0, help="llama.cpp: blocks on the GPU; as many as fit if not given."),
 ]
 DeviceOption = Annotated[
-    str | None, typer.Option(callback=_known_device, help="PyTorch: cuda, mps or cpu.")
+    str | None,
+    typer.Option(callback=_known_device, help="PyTorch: cuda, mps or cpu; llama.cpp: cpu."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]

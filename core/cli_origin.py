@@ -18,6 +18,7 @@ from logitscope.cli_options import (
     LayersOption,
     ModelArgument,
     ThreadsOption,
+    check_options,
     tell_context,
 )
 from logitscope.origin_case_file import CaseError, TextCase, read_cases
@@ -86,8 +87,9 @@ def origin(
     from logitscope.backends.origin_process import OriginProcess
 
     cases = _cases_of(case)
-    options = LoadOptions(context, threads, gpu_layers, device=device)
     path = find_model(model)
+    options = LoadOptions(context, threads, gpu_layers, device=device)
+    check_options(path, backend, options)
     with spinner(f"loading {model}"):
         opened = OriginProcess(path, backend, options)
     with opened:

@@ -19,6 +19,7 @@ from logitscope.cli_options import (
     LayersOption,
     ModelArgument,
     ThreadsOption,
+    check_options,
     tell_context,
 )
 from logitscope.losses import LossTable
@@ -129,6 +130,7 @@ def score(
     if html is not None:
         _check_html(html, (Path(files[0]), Path(path)))
     options = LoadOptions(context or window, threads, gpu_layers, device=device)
+    check_options(path, backend, options)
     with spinner(f"loading {model}"):
         opened = ScoringModel(path, backend, options)
     with opened:

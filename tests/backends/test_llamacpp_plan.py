@@ -149,6 +149,7 @@ def test_layers_go_to_a_gpu_only_where_the_build_can(header: GgufHeader) -> None
     assert plan(header, offload=True, gpu_layers=7).gpu_layers == 7
     assert plan(header, offload=True, gpu_layers=0).gpu_layers == 0
     assert plan(header, offload=False, gpu_layers=7).gpu_layers == 0
+    assert plan(header, offload=True, device="cpu").gpu_layers == 0
 
 
 def test_an_unknown_cache_type_is_refused(header: GgufHeader) -> None:

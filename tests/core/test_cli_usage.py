@@ -48,6 +48,35 @@ def test_devices_that_there_may_be_are_taken(name: str) -> None:
     assert logitscope("next", FAKE, "x", "--device", name).returncode == 0
 
 
+@pytest.mark.parametrize("device", ["cuda", "mps"])
+def test_a_device_of_pytorch_is_refused_where_llama_cpp_opens_the_file(
+    device: str, tmp_path: Path
+) -> None:
+    model, text = tmp_path / "some.gguf", tmp_path / "text.json"
+    model.write_bytes(b"GGUF")
+    text.write_text('{"frame": "x", "answer": "y"}')
+    for words in (("next", "x"), ("score", str(text)), ("origin", str(text)), ("open",)):
+        command, *rest = words
+        result = logitscope(command, str(model), *rest, "--device", device)
+        said = result.stderr.decode()
+        assert (result.returncode, result.stdout) == (2, b""), said
+        assert "--device means nothing to llamacpp, which opens some.gguf" in said
+        assert "--gpu-layers" in said
+
+
+def test_blocks_of_llama_cpp_are_refused_where_pytorch_opens_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    result = logitscope("next", str(tmp_path), "x", "--gpu-layers", "3")
+    assert result.returncode == 2
+    assert "--gpu-layers means nothing to hf" in result.stderr.decode()
+
+
+def test_all_on_the_cpu_and_some_on_the_gpu_is_a_contradiction() -> None:
+    result = logitscope("next", FAKE, "x", "--device", "cpu", "--gpu-layers", "3")
+    assert result.returncode == 2
+    assert "give one of the two" in result.stderr.decode()
+
+
 def test_a_file_that_is_called_like_a_slip_is_a_model(tmp_path: Path) -> None:
     (tmp_path / "scor").write_bytes(b"no model")
     there = logitscope("scor", "--no-such-option", folder=tmp_path).stderr.decode()
