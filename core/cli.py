@@ -28,6 +28,7 @@ from logitscope.cli_options import (
     ThreadsOption,
     check_options,
     tell_context,
+    tell_loaded,
 )
 from logitscope.cli_origin import origin
 from logitscope.cli_score import score
@@ -135,7 +136,7 @@ def next_token(
     check_options(path, backend, options)
     text = _standard_input() if prompt == "-" else prompt
     answer = ask_next(path, text, backend, options, add_special=bos, chat=chat)
-    tell_context(answer.info, context)
+    tell_loaded(answer.info, context, gpu_layers)
     table = build_table(answer.row, answer.vocabulary, settings, answer.ids, count)
     if as_json:
         about = {"model": answer.info.name, "backend": answer.info.backend, "ids": answer.ids}
@@ -173,6 +174,7 @@ def info(
         raise ModelFileError("The fake model has no file: give the path of a real one")
     summary = inspect(Path(path))
     tokens = context_for(summary, context)
+    tell_context(summary.name, tokens, context)
     memory = estimate_memory(summary, tokens)
     if as_json:
         estimate = {"context": tokens, **asdict(memory), "total": memory.total}

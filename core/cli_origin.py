@@ -19,7 +19,7 @@ from logitscope.cli_options import (
     ModelArgument,
     ThreadsOption,
     check_options,
-    tell_context,
+    tell_loaded,
 )
 from logitscope.origin_case_file import CaseError, TextCase, read_cases
 from logitscope.origin_output import report_lines, report_record
@@ -93,7 +93,7 @@ def origin(
     with spinner(f"loading {model}"):
         opened = OriginProcess(path, backend, options)
     with opened:
-        tell_context(opened.info, context)
+        tell_loaded(opened.info, context, gpu_layers)
         least = None
         if calibrate:
             with spinner("measuring the threshold"):

@@ -20,7 +20,7 @@ from logitscope.cli_options import (
     ModelArgument,
     ThreadsOption,
     check_options,
-    tell_context,
+    tell_loaded,
 )
 from logitscope.losses import LossTable
 from logitscope.output_file import check_writable
@@ -134,7 +134,7 @@ def score(
     with spinner(f"loading {model}"):
         opened = ScoringModel(path, backend, options)
     with opened:
-        tell_context(opened.info, context)
+        tell_loaded(opened.info, context, gpu_layers)
         run = _Run(opened, _window_size(window, opened), stride, _Report(opened, output, tokens))
         try:
             for file in files:

@@ -140,8 +140,10 @@ def test_info_counts_the_context_that_the_window_would_take(gemma_path: Path) ->
     answer = run_json("info", str(gemma_path))
     assert answer["context_length"] == 32_768
     assert answer["memory"]["context"] == 8_192
-    more = run_json("info", str(gemma_path), "-c", "100000")
-    assert more["memory"]["context"] == 32_768
+    more = logitscope("info", str(gemma_path), "-c", "100000", "--json")
+    assert json.loads(more.stdout)["memory"]["context"] == 32_768
+    (said,) = more.stderr.splitlines()
+    assert "the context is 32,768 tokens, not 100,000" in said
 
 
 def test_models_lists_what_is_found(tmp_path: Path) -> None:

@@ -114,3 +114,10 @@ def test_a_context_that_is_cut_is_told(command: tuple[str, str], tmp_path: Path)
     assert "the context is" in said
     assert "not 9,000,000" in said
     assert "the context is" not in logitscope(command[0], FAKE, given).stderr.decode()
+
+
+@pytest.mark.llama
+def test_blocks_that_stay_on_the_cpu_are_told(tiny_gguf: Path) -> None:
+    llama_cpp = pytest.importorskip("llama_cpp", reason="the extra `llama` is not installed")
+    said = logitscope("next", str(tiny_gguf), "x", "--gpu-layers", "1").stderr.decode()
+    assert ("is on a GPU" in said) != llama_cpp.llama_supports_gpu_offload()
