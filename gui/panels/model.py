@@ -19,6 +19,8 @@ from logitscope.backends.base import ModelInfo
 from logitscope.backends.messages import Phase
 from logitscope.gui import icons, theme
 from logitscope.gui.engine import IDLE, Activity
+from logitscope.gui.older_row import OlderRow
+from logitscope.gui.reading import Stage
 from logitscope.gui.session import Session
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.facts import FactRow
@@ -42,6 +44,7 @@ class ModelBar(QWidget):
         super().__init__(parent)
         self._session = session
         self._shown = IDLE
+        self._older = OlderRow(session, self)
         self.name = _name_button(self)
         self.facts = FactRow(self)
         self._add_facts()
@@ -108,7 +111,13 @@ class ModelBar(QWidget):
     def _follow(self) -> None:
         session = self._session
         session.model_changed.connect(self._draw)
-        for signal in (session.path_changed, session.cost_changed, session.run_changed):
+        for signal in (
+            session.path_changed,
+            session.cost_changed,
+            session.run_changed,
+            session.reading.changed,
+            self._older.changed,
+        ):
             signal.connect(self._soon)
         session.engine.activity_changed.connect(self._activity_changed)
         theme.notifier().changed.connect(self._restyle)
@@ -184,17 +193,17 @@ class ModelBar(QWidget):
 
     def _draw_activity(self) -> None:
         activity = self._shown
-        busy = activity.phase is not None
+        busy = activity.phase is not None or self._is_reading()
         self.doing.setText(self._words(activity))
         self.progress.setVisible(busy and activity.total > 1)
         self.progress.setRange(0, max(1, activity.total))
         self.progress.setValue(activity.done)
-        self.stop.setVisible(busy)
+        self.stop.setVisible(activity.phase is not None)
         self.dot.set_state(busy=busy, ready=self._session.model is not None)
 
     def _words(self, activity: Activity) -> str:
         if activity.phase is None:
-            return self.tr("Ready") if self._session.model is not None else self.tr("No model")
+            return self._words_without_activity()
         if activity.phase is Phase.LOAD:
             share = activity.done * 100 // max(1, activity.total)
             return self.tr("Loading {share} %").format(share=share)
@@ -205,6 +214,16 @@ class ModelBar(QWidget):
             Phase.ORIGIN: self.tr("Origin {done} / {total}"),
         }[activity.phase]
         return words.format(done=f"{activity.done:,}", total=f"{activity.total:,}")
+
+    def _words_without_activity(self) -> str:
+        if self._session.model is None:
+            return self.tr("No model")
+        return self.tr("Reading …") if self._is_reading() else self.tr("Ready")
+
+    def _is_reading(self) -> bool:
+        """The text is with the model, which has not told yet how far it is: a long text becomes
+        ids first, and what was asked before may have to end."""
+        return self._older.is_older or self._session.reading.stage is Stage.READING
 
 
 def size_text(count: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import psutil
 import pytest
 from pytestqt.qtbot import QtBot
 
@@ -112,6 +113,21 @@ def test_a_quick_prefill_does_not_make_it_blink(qtbot: QtBot, window: MainWindow
         qtbot.wait(1)
         seen.append(bar.doing.text())
     assert set(seen) == {"No model"}
+
+
+def test_a_text_that_is_not_read_yet_is_not_ready(
+    qtbot: QtBot, window: MainWindow, load: Load, read: Read
+) -> None:
+    """A long paste is made into ids before the model tells how far it is."""
+    load(window, "fake:vocab=500,seed=3")
+    read(window, "The sky is")
+    qtbot.waitUntil(lambda: window.model_bar.doing.text() == "Ready")
+    model = psutil.Process(window.session.engine._client.pid)
+    model.suspend()
+    window.session.set_prompt("The sky was")
+    qtbot.waitUntil(lambda: window.model_bar.doing.text() == "Reading …")
+    model.resume()
+    qtbot.waitUntil(lambda: window.model_bar.doing.text() == "Ready")
 
 
 def test_the_stop_button_ends_a_run(
