@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -59,12 +60,16 @@ def import_libraries() -> Libraries:
     try:
         torch = importlib.import_module("torch")
         transformers = importlib.import_module("transformers")
+        tqdm = importlib.import_module("tqdm").tqdm
     except ImportError as error:
         raise MissingBackend(
             "Hugging Face folders need PyTorch and transformers: install them with "
             "pip install 'logitscope[torch]'.",
             str(error),
         ) from None
+    # tqdm's own lock holds a semaphore for other processes, which nobody gives back in a process
+    # that ends without exit handlers; even a bar that is switched off makes it.
+    tqdm.set_lock(threading.RLock())
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     return Libraries(torch, transformers)

@@ -42,3 +42,15 @@ def test_fake_gives_its_rows_back() -> None:
     # A chunk of 64 rows of 60,000 entries takes 15 MB.
     grown = growth("logitscope.backends.fake", "fake:vocab=60000", "fake:vocab=50000")
     assert grown < 20 * MEGABYTE
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("name", ["tiny_hf", "tiny_gguf"])
+def test_the_process_of_transformers_leaves_no_semaphore(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    path: Path = request.getfixturevalue(name)
+    words = ("next", str(path), "x", "--backend", "hf", "--device", "cpu")
+    command = [sys.executable, "-m", "logitscope", *words]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
