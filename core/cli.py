@@ -27,6 +27,7 @@ from logitscope.cli_options import (
     ModelArgument,
     ThreadsOption,
     check_options,
+    tell,
     tell_context,
     tell_loaded,
 )
@@ -147,13 +148,15 @@ def next_token(
 
 
 def _standard_input() -> str:
-    """Raises BackendError for what is no text."""
+    """The text, whose encoding is told where it was guessed. Raises BackendError for no text."""
     from logitscope.textfile import TextFileError, decode_text
 
     try:
-        return decode_text(sys.stdin.buffer.read(), "standard input").text
+        found = decode_text(sys.stdin.buffer.read(), "standard input")
     except TextFileError as error:
         raise BackendError(str(error)) from error
+    tell(found.note)
+    return found.text
 
 
 app.command()(score)

@@ -69,21 +69,24 @@ def _backend_of(path: str) -> str:
         return ""
 
 
+def tell(sentence: str) -> None:
+    """A note on standard error; nothing for ""."""
+    if sentence:
+        typer.echo(f"logitscope: {sentence}", err=True)
+
+
 def tell_loaded(info: ModelInfo, context: int | None, gpu_layers: int | None) -> None:
     """Say on standard error where a model is not loaded as it was asked to be."""
     tell_context(info.name, info.context_length, context)
     if gpu_layers and info.backend == "llamacpp" and not info.capabilities.offload:
-        typer.echo(
-            f"logitscope: no block of {info.name} is on a GPU: the llama.cpp here finds none",
-            err=True,
-        )
+        tell(f"no block of {info.name} is on a GPU: the llama.cpp here finds none")
 
 
 def tell_context(name: str, held: int, asked: int | None) -> None:
     """Say on standard error where a model holds fewer tokens than it was asked to."""
     if asked is not None and held < asked:
         said = f"the context is {held:,} tokens, not {asked:,}"
-        typer.echo(f"logitscope: {said}: {name} can hold no more here", err=True)
+        tell(f"{said}: {name} can hold no more here")
 
 
 ModelArgument = Annotated[

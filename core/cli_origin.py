@@ -19,6 +19,7 @@ from logitscope.cli_options import (
     ModelArgument,
     ThreadsOption,
     check_options,
+    tell,
     tell_loaded,
 )
 from logitscope.origin_case_file import CaseError, TextCase, read_cases
@@ -204,6 +205,7 @@ def _cases_of(file: str) -> tuple[TextCase | CaseError, ...]:
     name = "standard input" if from_input else file
     try:
         found = decode_text(sys.stdin.buffer.read(), name) if from_input else read_text(Path(file))
+        tell(found.note)
         return read_cases(found.text)
     except TextFileError as error:
         raise BackendError(str(error)) from error

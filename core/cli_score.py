@@ -20,6 +20,7 @@ from logitscope.cli_options import (
     ModelArgument,
     ThreadsOption,
     check_options,
+    tell,
     tell_loaded,
 )
 from logitscope.losses import LossTable
@@ -210,8 +211,7 @@ class _Run:
 
     def _read(self, scores: _Scores, file: str, text_field: str, bos: bool) -> None:
         found = _texts_of(file, scores.name, text_field)
-        if found.note:
-            typer.echo(f"logitscope: {found.note}", err=True)
+        tell(found.note)
         texts = found.texts if isinstance(found, TextRecords) else (found.text,)
         scores.is_empty = not any(texts)
         ids = [self._opened.tokenize(text, add_special=bos) for text in texts]
@@ -232,7 +232,7 @@ class _Run:
         known, all_of_them = scores.table.known, scores.scorable
         if known < all_of_them:
             said = f"{known:,} of {all_of_them:,} tokens are scored"
-            typer.echo(f"logitscope: {scores.name}: {said}", err=True)
+            tell(f"{scores.name}: {said}")
 
     def _write_html(self, scores: _Scores, html: Path) -> None:
         from logitscope.loss_html import loss_html

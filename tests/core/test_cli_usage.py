@@ -97,6 +97,26 @@ def test_a_prompt_comes_in_any_usual_encoding() -> None:
     assert same[0].stdout == same[1].stdout
 
 
+@pytest.mark.parametrize(
+    ("command", "given"),
+    [(("next", FAKE, "-"), "Grün ist die Heide."), (("origin", FAKE, "-"), '{"frame": "né"}')],
+)
+@pytest.mark.parametrize(
+    ("codec", "said"),
+    [
+        ("latin-1", "standard input is not UTF-8 and is read as Latin-1."),
+        ("utf-16-le", "standard input has no byte order mark and is read as UTF-16."),
+    ],
+)
+def test_the_guess_of_an_encoding_is_said(
+    command: tuple[str, ...], given: str, codec: str, said: str
+) -> None:
+    lines = logitscope(*command, given=given.encode(codec)).stderr.decode().splitlines()
+    assert lines[0] == f"logitscope: {said}"
+    marked = logitscope(*command, given=given.encode()).stderr.decode()
+    assert "is read as" not in marked
+
+
 def test_an_empty_text_is_called_empty(tmp_path: Path) -> None:
     file = tmp_path / "nothing.txt"
     file.touch()
