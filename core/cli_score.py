@@ -23,26 +23,12 @@ from logitscope.cli_options import (
     tell,
     tell_loaded,
 )
+from logitscope.interrupts import Interrupts
 from logitscope.losses import LossTable
 from logitscope.output_file import check_writable
 from logitscope.progress_bar import spinner, token_bar
-from logitscope.record_output import (
-    CsvWriter,
-    JsonlWriter,
-    OutputFormat,
-    ParquetWriter,
-    Record,
-    RecordWriter,
-    TableWriter,
-)
-from logitscope.score_report import (
-    SCORE_FIELDS,
-    TOKEN_FIELDS,
-    file_score,
-    score_lines,
-    token_lines,
-    token_records,
-)
+from logitscope.record_output import OutputFormat
+from logitscope.score_output import ScoreOutput
 from logitscope.scoring_passes import scoring_passes
 from logitscope.start import FAILED, INTERRUPTED, complain, find_model
 from logitscope.surprisal import TokenNumbers
@@ -136,49 +122,28 @@ def score(
         opened = ScoringModel(path, backend, options)
     with opened:
         tell_loaded(opened.info, context, gpu_layers)
-        run = _Run(opened, _window_size(window, opened), stride, _Report(opened, output, tokens))
-        try:
+        report = ScoreOutput(opened.vocabulary, output, tokens)
+        run = _Run(opened, _window_size(window, opened), stride, report)
+        with run.interrupts.heard():
             for file in files:
                 if not run.add(file, text_field, bos=bos, html=html):
                     break
-        except KeyboardInterrupt:
-            run.code = INTERRUPTED
-        run.report.close()
-    raise typer.Exit(run.code)
-
-
-class _Report:
-    """What is printed: averages when all is done, or tokens after each file."""
-
-    def __init__(self, opened: ScoringModel, output: OutputFormat, tokens: bool) -> None:
-        self._vocabulary = opened.vocabulary
-        self._tokens = tokens
-        self._averages: list[Record] = []
-        self._writer = _writer(output, tokens)
-
-    def add(self, scores: _Scores) -> None:
-        if self._tokens:
-            self._writer.write(token_records(scores.name, scores.table, self._vocabulary))
-        else:
-            averages = file_score(scores.name, scores.table, scores.texts, self._vocabulary)
-            self._averages.append(averages.record())
-
-    def close(self) -> None:
-        self._writer.write(self._averages)
-        self._writer.close()
+            report.close()
+    raise typer.Exit(INTERRUPTED if run.interrupts.came else run.code)
 
 
 class _Run:
-    """Scores one file after the other; ``code`` is the exit code so far."""
+    """Scores one file after the other; ``code`` is the exit code so far, but for Ctrl-C."""
 
     def __init__(
-        self, opened: ScoringModel, window: int, stride: int | None, report: _Report
+        self, opened: ScoringModel, window: int, stride: int | None, report: ScoreOutput
     ) -> None:
         _check_stride(stride, window)
         self._opened = opened
         self._window = window
         self._stride = stride
-        self.report = report
+        self._report = report
+        self.interrupts = Interrupts()
         self.code = 0
 
     def add(self, file: str, text_field: str, *, bos: bool, html: Path | None) -> bool:
@@ -188,26 +153,27 @@ class _Run:
         scores = _Scores("standard input" if file == STANDARD_INPUT else file)
         goes_on = True
         try:
-            self._read(scores, file, text_field, bos)
-            self._score(scores)
+            with self.interrupts.stoppable():
+                self._read(scores, file, text_field, bos)
+                self._score(scores)
         except TextFileError as error:
             self.code = complain(str(error), FAILED)
         except BackendError as error:
             self.code = complain(f"{scores.name}: {error}", FAILED)
             goes_on = not isinstance(error, ModelDied)
         except KeyboardInterrupt:
-            self.code, goes_on = INTERRUPTED, False
+            goes_on = False
         else:
             if not scores.scorable:
                 why = "the text is empty" if scores.is_empty else "nothing stands before one"
                 said = f"no token can be scored, for {why}"
                 self.code = complain(f"{scores.name}: {said}", FAILED)
-        if scores.texts:
-            self._tell_gaps(scores)
-            self.report.add(scores)
-            if html is not None and scores.scorable:
+        self._tell_gaps(scores)
+        if scores.table.known:
+            self._report.add(scores.name, scores.table, scores.texts)
+            if html is not None:
                 self._write_html(scores, html)
-        return goes_on
+        return goes_on and not self.interrupts.came
 
     def _read(self, scores: _Scores, file: str, text_field: str, bos: bool) -> None:
         found = _texts_of(file, scores.name, text_field)
@@ -317,15 +283,3 @@ def _check_html(html: Path, read: Sequence[Path]) -> None:
 
 def _cannot_write(html: Path, error: OSError) -> str:
     return f"{html} cannot be written ({error.strerror or error}): choose another place"
-
-
-def _writer(output: OutputFormat, tokens: bool) -> RecordWriter:
-    names = TOKEN_FIELDS if tokens else SCORE_FIELDS
-    match output:
-        case OutputFormat.CSV:
-            return CsvWriter(sys.stdout, list(names))
-        case OutputFormat.JSONL:
-            return JsonlWriter(sys.stdout)
-        case OutputFormat.PARQUET:
-            return ParquetWriter(sys.stdout.buffer, names)
-    return TableWriter(sys.stdout, token_lines if tokens else score_lines)

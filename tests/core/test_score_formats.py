@@ -29,6 +29,26 @@ def test_tables_for_people(file: Path) -> None:
     assert lines[1].split()[-4:] == ["–"] * 4
 
 
+@pytest.mark.parametrize("output", ["table", "csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("tokens", [(), ("--tokens",)])
+def test_where_nothing_is_scored_nothing_is_printed(
+    output: str, tokens: tuple[str, ...], tmp_path: Path, file: Path
+) -> None:
+    if output == "parquet":
+        pytest.importorskip("pyarrow", reason="the extra `parquet` is not installed")
+    empty = tmp_path / "empty.txt"
+    empty.touch()
+    for model, text in (
+        (FAKE, tmp_path / "absent.txt"),
+        (FAKE, empty),
+        (FAKE + ",abort=prefill", file),
+        (FAKE + ",fail=load", file),
+    ):
+        result = score(model, text, "--format", output, *tokens)
+        assert said(result, 1).startswith("logitscope: ")
+        assert result.stdout == b""
+
+
 def test_csv_holds_what_json_lines_hold(file: Path) -> None:
     for arguments in ([], ["--tokens"]):
         expected = records(FAKE, file, *arguments)
@@ -121,4 +141,10 @@ def test_a_text_without_a_loss_makes_no_page(tmp_path: Path) -> None:
     page, empty = tmp_path / "page.html", tmp_path / "empty.txt"
     empty.touch()
     assert "no token can be scored" in said(score(FAKE, empty, "--html", page), 1)
+    assert not page.exists()
+
+
+def test_a_model_that_fails_at_once_makes_no_page(tmp_path: Path, file: Path) -> None:
+    page = tmp_path / "page.html"
+    assert "failed in prefill" in said(score(FAKE + ",fail=prefill", file, "--html", page), 1)
     assert not page.exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -34,8 +35,7 @@ def test_interrupt_keeps_and_prints_what_is_done(tmp_path: Path, file: Path) -> 
             start_new_session=True,
         )
         drawn = b""
-        # The second file's bar is drawn: it is being read.
-        while b"slow.txt" not in drawn:
+        while not SLOW_BEGUN.search(drawn):
             drawn += os.read(ours, 65536)
         os.kill(process.pid, signal.SIGINT)
         output, _ = process.communicate(timeout=60)
@@ -44,6 +44,43 @@ def test_interrupt_keeps_and_prints_what_is_done(tmp_path: Path, file: Path) -> 
     assert (first["file"], first["unread"]) == (file.name, 0)
     assert second["file"] == "slow.txt"
     assert second["unread"] > 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the size of a pipe can be set on Linux only")
+def test_a_second_interrupt_does_not_lose_what_is_being_printed(tmp_path: Path, file: Path) -> None:
+    """The pipe takes 4 kB of the 8 kB of numbers: until it is read, printing cannot end."""
+    import fcntl
+    import termios
+
+    (tmp_path / "slow.txt").write_text("The sky is blue. " * 40)
+    files = [file.name] * 30
+    with terminal() as (ours, theirs):
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "logitscope", "score", FAKE + ",prefill_ms_per_token=5"),
+                *(*files, "slow.txt", "--format", "jsonl"),
+            ],
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            env=os.environ | TERMINAL,
+            cwd=tmp_path,
+            start_new_session=True,
+        )
+        assert process.stdout is not None
+        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)
+        drawn = b""
+        while not SLOW_BEGUN.search(drawn):
+            drawn += os.read(ours, 65536)
+        os.kill(process.pid, signal.SIGINT)
+        held = bytearray(4)
+        while not any(held):
+            fcntl.ioctl(process.stdout, termios.FIONREAD, held)
+            assert process.poll() is None
+        os.kill(process.pid, signal.SIGINT)
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    found = [json.loads(line)["file"] for line in output.splitlines()]
+    assert found == [*files, "slow.txt"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
@@ -66,6 +103,8 @@ def test_a_terminal_sees_a_bar_with_rate_and_time_left(file: Path) -> None:
     assert b"\x1b" not in output
 
 
+SLOW_BEGUN = re.compile(rb"[1-9]\d*/\d{3}")
+"""The bar of the one text of a hundred tokens and more, when some of it is scored."""
 TERMINAL = {"TERM": "xterm", "COLUMNS": "160"}
 
 
