@@ -74,7 +74,11 @@ class LlamaCppBackend:
         self._info = _describe(header, plan, native, self._template is not None)
         self._kept: tuple[NDArray[np.int32], NDArray[np.float32]] | None = None
         self._cache = KvCache(
-            native.context, capacity=plan.context, batch=plan.batch, sequences=native.sequences
+            native.context,
+            capacity=plan.context,
+            batch=plan.batch,
+            sequences=native.sequences,
+            threads=plan.timed_threads,
         )
         self._branches = Branches(header.path, plan, native, self._info.n_vocab)
         self._last_pass = PassStats(0, 0, 0.0)

@@ -129,7 +129,8 @@ class Branches:
         plan, native = replace(self._plan, context=cells), self._native
         context = open_context(self._path, native.model, plan, native.cache_type, most + 2)
         limits = Limits(cells, plan.batch, plan.rows, most, self._vector, LEAST_BATCH)
-        made = BranchContext(context, limits, self._n_vocab, self._path.name)
+        decoder = Decoder(context, plan.timed_threads)
+        made = BranchContext(context, decoder, limits, self._n_vocab, self._path.name)
         self._open.append(made)
         return made
 
@@ -149,11 +150,13 @@ class Branches:
 class BranchContext:
     """One context and its sequences: branches, the base that cuts are made from, and filler."""
 
-    def __init__(self, context: Any, limits: Limits, n_vocab: int, name: str) -> None:
+    def __init__(
+        self, context: Any, decoder: Decoder, limits: Limits, n_vocab: int, name: str
+    ) -> None:
         self._lib = library()
         self._context = context
         self._memory = self._lib.llama_get_memory(context)
-        self._decoder = Decoder(context)
+        self._decoder = decoder
         self._limits = limits
         self._batch = Batch(limits.tokens)
         self._rows = np.empty((limits.rows, n_vocab), dtype=np.float32)

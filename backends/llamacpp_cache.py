@@ -95,10 +95,12 @@ class Batch:
 class KvCache:
     """Decides what is kept, and decodes. One per context; not thread-safe."""
 
-    def __init__(self, context: Any, *, capacity: int, batch: int, sequences: int) -> None:
+    def __init__(
+        self, context: Any, *, capacity: int, batch: int, sequences: int, threads: int
+    ) -> None:
         """``capacity`` tokens at most in one sequence; ``batch`` tokens at most a decode."""
         self._lib = library()
-        self._decoder = Decoder(context)
+        self._decoder = Decoder(context, threads)
         self._memory = self._lib.llama_get_memory(context)
         self._sequences = [
             Sequence(number, np.zeros(capacity, dtype=np.int32)) for number in range(sequences)

@@ -1,15 +1,21 @@
-"""One ``llama_decode``: how it is stopped from outside, and what its failure is called."""
+"""One ``llama_decode``: how many threads it takes, how it is stopped from outside, and what its
+failure is called."""
 
 from __future__ import annotations
 
 import ctypes
+import time
 from typing import Any, NoReturn
 
 from logitscope.backends.base import UNWATCHED, BackendError, Cancelled, Watch
 from logitscope.backends.llamacpp_lib import LOG, library, native_flag_test, never
+from logitscope.backends.thread_choice import PassTime, ThreadChoice
 
 POLLED_BATCH = 32
 """Tokens from which on a stop that only Python knows of is asked for inside a decode."""
+
+TIMED_BATCH = 32
+"""Tokens from which on passes are alike: they take as long a token."""
 
 DECODED, NO_SLOT, ABORTED = 0, 1, 2
 """What ``llama_decode`` returns."""
@@ -18,17 +24,34 @@ DECODED, NO_SLOT, ABORTED = 0, 1, 2
 class Decoder:
     """Decodes batches in one context, under a watch."""
 
-    def __init__(self, context: Any) -> None:
+    def __init__(self, context: Any, threads: int) -> None:
+        """``threads``: what the context was made with, or 1 to leave it so."""
         self._lib = library()
         self._context = context
+        self._one, self._many = ThreadChoice(threads), ThreadChoice(threads)
+        """For passes of a single token, and for those of many."""
+        self._threads = (threads, threads)
         self._armed: object = None
         self._callback: Any = None
 
     def decode(self, batch: Any, watch: Watch) -> int:
         """The status of ``llama_decode`` for a ``llama_batch``."""
-        self._arm(watch, batch.n_tokens)
+        tokens = batch.n_tokens
+        self._arm(watch, tokens)
+        self._set_threads()
+        begun, busy = time.perf_counter(), time.process_time()
         status: int = self._lib.llama_decode(self._context, batch)
+        if status == DECODED and (tokens == 1 or tokens >= TIMED_BATCH):
+            now = time.perf_counter()
+            choice = self._one if tokens == 1 else self._many
+            choice.note(PassTime(tokens, now - begun, time.process_time() - busy, now))
         return status
+
+    def _set_threads(self) -> None:
+        wanted = self._one.threads, self._many.threads
+        if wanted != self._threads:
+            self._lib.llama_set_n_threads(self._context, *wanted)
+            self._threads = wanted
 
     def _arm(self, watch: Watch, tokens: int) -> None:
         """Let llama.cpp ask between the nodes of its graph whether to stop (CPU only).

@@ -46,6 +46,11 @@ class Plan:
     kv_bytes_per_token: float
     notes: tuple[str, ...]
 
+    @property
+    def timed_threads(self) -> int:
+        """Threads whose working tells whether they are disturbed: with layers on a GPU, one."""
+        return 1 if self.gpu_layers else self.threads
+
 
 def physical_cores() -> int:
     """Cores this process may use; two threads on one core only get in each other's way."""

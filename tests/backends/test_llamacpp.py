@@ -47,6 +47,21 @@ def test_ids_of_a_known_text(backend: LlamaCppBackend) -> None:
     assert backend.tokenize(FRANCE, add_special=False, parse_special=False) == FRANCE_IDS[1:]
 
 
+def test_rows_do_not_depend_on_the_number_of_threads(
+    backend: LlamaCppBackend, gemma_path: Path
+) -> None:
+    """Or a busy machine, where fewer of them compute, would show other numbers."""
+    module = importlib.import_module("logitscope.backends.llamacpp")
+    other = module.load(gemma_path, LoadOptions(threads=2, context_length=2048))
+    ids = np.random.default_rng(1).integers(1000, 100_000, 300).tolist()
+    try:
+        for length in (300, 301, 302):
+            text = ids[:length] + FRANCE_IDS[1 : length - 299]
+            np.testing.assert_array_equal(other.next_logits(text), backend.next_logits(text))
+    finally:
+        other.close()
+
+
 @pytest.mark.parametrize(
     ("text", "known"),
     [
