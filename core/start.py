@@ -6,12 +6,14 @@ Imports no more than a window on one model needs: reading options takes Typer a 
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import multiprocessing
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeGuard
 
 from logitscope.backends.base import BackendError, LoadOptions, ModelFileError
 
@@ -57,10 +59,19 @@ def failures() -> Iterator[None]:
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except Exception as error:
+        if _is_of_output(error):
+            reason = f"what is printed cannot be written ({error.strerror})"
+            sys.exit(complain(f"{reason}: free space there, or send it elsewhere", FAILED))
         if os.environ.get(SHOW_TRACEBACK):
             raise
         bug = f"unexpected {type(error).__name__} ({error}): set {SHOW_TRACEBACK}=1 and report it"
         sys.exit(complain(bug, FAILED))
+
+
+def _is_of_output(error: Exception) -> TypeGuard[OSError]:
+    """Whether a stream took no more, such as a file on a full disk; errors of files name them."""
+    reasons = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+    return isinstance(error, OSError) and error.filename is None and error.errno in reasons
 
 
 def open_window(model: str | None, backend: str, options: LoadOptions) -> int:

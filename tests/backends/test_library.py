@@ -210,7 +210,26 @@ def test_full_disk_is_a_sentence(package: ModuleType, monkeypatch: pytest.Monkey
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(packaged.tempfile, "NamedTemporaryFile", full)
-    with pytest.raises(ModelFileError, match="No space left on device"):
+    with pytest.raises(ModelFileError, match=r"No space left on device.*free about 260 MB"):
+        packaged.assemble()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems name their folder otherwise")
+def test_a_cache_that_cannot_be_made_is_to_be_put_elsewhere(package: ModuleType) -> None:
+    folder = packaged.packaged_path().parent
+    put(folder, b"a file in the place of the folder")
+    with pytest.raises(ModelFileError, match=r"exists.*set XDG_CACHE_HOME") as caught:
+        packaged.assemble()
+    assert str(folder) in str(caught.value)
+    assert "free" not in str(caught.value)
+
+
+def test_lost_parts_are_to_be_installed_again(package: ModuleType) -> None:
+    def lost() -> None:
+        raise FileNotFoundError(2, "No such file or directory", "part0")
+
+    package.verify_chunks = lost  # type: ignore[attr-defined]
+    with pytest.raises(ModelFileError, match=r"cannot be read.*install the extra again"):
         packaged.assemble()
 
 

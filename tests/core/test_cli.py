@@ -220,6 +220,29 @@ def test_an_accident_of_the_model_is_one_line(accident: str) -> None:
     assert len(message.splitlines()) == 1
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
+@pytest.mark.parametrize(
+    "command",
+    [("models",), ("models", "--json"), ("next", FAKE, "a"), ("score", FAKE), ("--help",)],
+)
+def test_a_full_disk_is_told_and_is_no_bug(command: tuple[str, ...], tmp_path: Path) -> None:
+    file = tmp_path / "text.txt"
+    file.write_text("The sky is blue.")
+    files = [str(file)] * (command[0] == "score")
+    with Path("/dev/full").open("w") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "logitscope", *command, *files],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert result.returncode == 1
+    (said,) = result.stderr.splitlines()
+    assert "what is printed cannot be written (No space left on device): free space" in said
+
+
 @pytest.mark.parametrize("command", [("next", FAKE, "a"), ("score", FAKE, "f"), ("open", FAKE)])
 def test_an_unknown_backend_is_wrong_usage(command: tuple[str, ...]) -> None:
     said = complaint(logitscope(*command, "--backend", "torch"), 2)
