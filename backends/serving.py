@@ -138,7 +138,9 @@ class Server:
         ids, rendered = prompt_ids(self._backend, work.prompt)
         sequence = [*ids, *work.tail]
         if not sequence:
-            raise BackendError("There is nothing to read yet: type something first.")
+            raise BackendError(
+                "The prompt has no token, so there is nothing to read: write some text."
+            )
         try:
             row, stats = self._row(sequence, self._watch(work.number, Phase.PREFILL))
         except ContextOverflow as error:
@@ -181,7 +183,7 @@ class Server:
             self._backend.vocabulary,
             self._backend.info.context_length,
             self._ring,
-            self._outbox.send,
+            self._outbox.send_all,
             has_free_core=self._backend.info.cpu_threads < physical_cores(),
         )
         between = self._between(Channel.GENERATE, watch)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
@@ -34,11 +36,35 @@ from logitscope.cli_options import (
 from logitscope.cli_origin import origin
 from logitscope.cli_score import score
 from logitscope.sampler_settings import SamplerSettings
-from logitscope.start import find_model
+from logitscope.start import WRONG_USAGE, complain, find_model
+
+_UsageError = cast(type[typer.BadParameter], typer.BadParameter.__base__)
+"""Of click, or of the copy of it in Typer."""
+
+
+@contextmanager
+def _usage_in_a_line() -> Iterator[None]:
+    """Wrong usage as all else that fails: one line on standard error, and an exit code."""
+    try:
+        yield
+    except _UsageError as error:
+        # Pydantic, which newer versions of Typer check with, puts its own prefix in front.
+        said = error.format_message().replace("Value error, ", "").removeprefix("Invalid value: ")
+        said = said.replace("\n", " ").removesuffix(".")
+        command = "logitscope" if error.ctx is None else error.ctx.command_path
+        sys.exit(complain(f"{said} (see {command} --help)", WRONG_USAGE))
 
 
 class _DefaultToOpen(TyperGroup):
     """A first word that is no command is a model to open; ``./next`` opens a file called next."""
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        with _usage_in_a_line():
+            return super().make_context(*args, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _usage_in_a_line():
+            return super().invoke(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         own = {"--help", "--version", "--install-completion", "--show-completion"}
@@ -104,7 +130,9 @@ def open_window(
 @app.command("next")
 def next_token(
     model: ModelArgument,
-    prompt: Annotated[str, typer.Argument(help='The text; "-" reads standard input.')],
+    prompt: Annotated[
+        str, typer.Argument(metavar="PROMPT", help='The text; "-" reads standard input.')
+    ],
     *,
     count: Annotated[int, typer.Option("--top", "-k", min=0, help="How many tokens to list.")] = 20,
     temperature: Annotated[float, typer.Option("--temperature", "-t", min=0.0)] = 1.0,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from logitscope.backends.origin_process import OriginProcess
 
 STANDARD_INPUT = "-"
+ONLY_CASE = "case"
 _SWAPPED = frozenset({Label.COPIED, Label.DERIVED})
 
 
@@ -99,9 +100,9 @@ def origin(
         if calibrate:
             with spinner("measuring the threshold"):
                 least = opened.threshold()
-        run = _Run(opened, _Wish(everything, whole_prompt, as_json), least)
+        run = _Run(opened, _Wish(everything, whole_prompt, as_json), least, _name_of(case))
         for number, each in enumerate(cases, 1):
-            if not run.add(each, f"case {number}" if len(cases) > 1 else "case"):
+            if not run.add(each, f"case {number}" if len(cases) > 1 else ONLY_CASE):
                 break
     raise typer.Exit(run.code)
 
@@ -109,7 +110,10 @@ def origin(
 class _Run:
     """Works one case out after the other; ``code`` is the exit code so far."""
 
-    def __init__(self, opened: OriginProcess, wish: _Wish, threshold: float | None) -> None:
+    def __init__(
+        self, opened: OriginProcess, wish: _Wish, threshold: float | None, file: str
+    ) -> None:
+        self._file = file
         self._opened = opened
         self._wish = wish
         self._threshold = threshold
@@ -122,10 +126,9 @@ class _Run:
 
         try:
             self._print(name, self._worked_out(name, self._case(text)))
-        except CaseError as error:
-            self.code = complain(f"{name}: {error}", FAILED)
-        except BackendError as error:
-            self.code = complain(f"{name}: {error}", FAILED)
+        except (CaseError, BackendError) as error:
+            place = self._file if name == ONLY_CASE else f"{self._file}: {name}"
+            self.code = complain(f"{place}: {error}", FAILED)
             return not isinstance(error, ModelDied)
         except KeyboardInterrupt:
             self.code = INTERRUPTED
@@ -189,7 +192,7 @@ class _Run:
         else:
             if self._printed:
                 typer.echo()
-            if name != "case":
+            if name != ONLY_CASE:
                 typer.echo(name)
             for line in report_lines(report, vocabulary):
                 typer.echo(line)
@@ -201,13 +204,20 @@ class _Run:
 
 def _cases_of(file: str) -> tuple[TextCase | CaseError, ...]:
     """The cases of a file. Raises BackendError with what is wrong."""
-    from_input = file == STANDARD_INPUT
-    name = "standard input" if from_input else file
+    name = _name_of(file)
     try:
-        found = decode_text(sys.stdin.buffer.read(), name) if from_input else read_text(Path(file))
+        found = (
+            decode_text(sys.stdin.buffer.read(), name)
+            if file == STANDARD_INPUT
+            else read_text(Path(file))
+        )
         tell(found.note)
         return read_cases(found.text)
     except TextFileError as error:
         raise BackendError(str(error)) from error
     except CaseError as error:
         raise BackendError(f"{name}: {error}") from error
+
+
+def _name_of(file: str) -> str:
+    return "standard input" if file == STANDARD_INPUT else file

@@ -82,7 +82,8 @@ def _case(value: Any) -> TextCase:
         raise CaseError('a case has a frame, the text behind the sources: "" if there is none')
     for number, source in enumerate(sources, 1):
         if not source.strip():
-            raise CaseError(f"source {number} is empty: write a text, or leave it out")
+            lacks = "holds nothing but blanks" if source else "is empty"
+            raise CaseError(f"source {number} {lacks}: write a text, or leave it out")
     if not isinstance(frame, str) or not isinstance(answer, str | None):
         raise CaseError("frame and answer are texts")
     if answer == "":

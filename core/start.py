@@ -18,6 +18,7 @@ from typing import TypeGuard
 from logitscope.backends.base import BackendError, LoadOptions, ModelFileError
 
 FAILED = 1
+WRONG_USAGE = 2
 INTERRUPTED = 130
 PACKAGED_NAME = "gemma"
 COMMANDS = frozenset({"open", "next", "score", "origin", "info", "models"})

@@ -63,7 +63,8 @@ def test_one_case_or_one_on_each_line() -> None:
         ('{"sources": [1]}', "sources is a list of texts"),
         ('{"frame": 1}', "frame and answer are texts"),
         ('{"answer": "x"}', "a case has a frame"),
-        ('{"sources": ["a", " "], "frame": ""}', "source 2 is empty"),
+        ('{"sources": ["a", " "], "frame": ""}', "source 2 holds nothing but blanks"),
+        ('{"sources": ["a", ""], "frame": ""}', "source 2 is empty"),
         ('{"frame": "", "answer": []}', "frame and answer are texts"),
         ('{"frame": "", "max_tokens": 0}', "max_tokens is a whole number"),
         ('{"frame": "", "max_tokens": true}', "max_tokens is a whole number"),
@@ -147,7 +148,19 @@ def test_a_bad_case_does_not_keep_others_from_being_worked_out() -> None:
     assert result.returncode == 1
     assert [json.loads(line)["case"] for line in result.stdout.splitlines()] == ["case 1", "case 3"]
     (said,) = result.stderr.splitlines()
-    assert said.startswith("logitscope: case 2: it has no source")
+    assert said.startswith("logitscope: standard input: case 2: it has no source")
+
+
+def test_what_is_wrong_with_the_only_case_is_said_of_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "one.json"
+    for case, said in (
+        ({"frame": "x", "answer": "y"}, "it has no source"),
+        ({**CASE, "answer": " word" * 300}, "Prompt and answer have"),
+    ):
+        file.write_text(json.dumps(case))
+        result = origin(f"{FAKE},context=64", str(file))
+        assert (result.returncode, result.stdout) == (1, "")
+        assert result.stderr.startswith(f"logitscope: {file}: {said}")
 
 
 def test_a_case_that_is_longer_than_the_context_fails_with_a_sentence() -> None:
@@ -201,4 +214,4 @@ def test_a_line_that_is_no_json_does_not_keep_others_from_being_worked_out() -> 
     assert result.returncode == 1
     assert [json.loads(line)["case"] for line in result.stdout.splitlines()] == ["case 1", "case 3"]
     (said,) = result.stderr.splitlines()
-    assert said.startswith("logitscope: case 2: this is no JSON")
+    assert said.startswith("logitscope: standard input: case 2: this is no JSON")

@@ -34,6 +34,7 @@ def logitscope(
         (("next", FAKE, "x", "--device", "mars"), 'there is no device "mars"'),
         (("scor", FAKE, "x.txt"), 'there is no command "scor": did you mean score?'),
         (("score", FAKE, "x.txt", "--field", "text"), "--field is for .jsonl files"),
+        (("score", FAKE, "x.txt", "--format", "xml"), "'--format': 'xml' is not one of"),
     ],
 )
 def test_a_slip_is_wrong_usage(arguments: tuple[str, ...], said: str) -> None:
@@ -83,6 +84,13 @@ def test_a_file_that_is_called_like_a_slip_is_a_model(tmp_path: Path) -> None:
     assert "--no-such-option" in there
     elsewhere = logitscope("scor", "--no-such-option").stderr.decode()
     assert "did you mean score?" in elsewhere
+
+
+def test_a_prompt_without_a_token_is_told_in_words_for_a_terminal() -> None:
+    result = logitscope("next", FAKE, "", "--no-bos")
+    assert (result.returncode, result.stdout) == (1, b"")
+    assert "nothing to read" in result.stderr.decode()
+    assert "type" not in result.stderr.decode()
 
 
 def test_binary_standard_input_is_no_prompt() -> None:
