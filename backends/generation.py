@@ -4,7 +4,8 @@ Choosing comes first and decoding goes on at once; the numbers of a step (softma
 top 10: about 1 ms at 262,144 entries, where a decode of a small model takes 15 ms) are worked
 out in a second thread while the library, which releases the interpreter lock, decodes. Where the
 library computes on every core, this would cost more than it saves: its threads work in step, so
-that all of them wait for the one that shares its core (2.2 ms a token instead of 1.6).
+that all of them wait for the one that shares its core (2.2 ms a token instead of 1.6). For the same
+reason the window is then not woken for each token.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ Row = NDArray[np.float32]
 _QUEUE_LENGTH = 4
 """Rows that may wait for their numbers: 4 MB at 262,144 entries."""
 _TOP = 10
+_HOLD_SECONDS = 0.1
+"""Between two deliveries of steps where no core is free: as often as the window follows a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +45,18 @@ class _Made:
 
 
 class StepWriter:
-    """Turns chosen tokens into Stepped replies, in order; ``apart`` in a thread of its own."""
+    """Turns chosen tokens into Stepped replies, in order; ``apart`` in a thread of its own, and at
+    once, else several of them together."""
 
     def __init__(
-        self, number: int, ring: RowRing, send: Callable[[Stepped], None], *, apart: bool
+        self, number: int, ring: RowRing, send: Callable[[Sequence[Stepped]], None], *, apart: bool
     ) -> None:
         self._number = number
         self._ring = ring
         self._send = send
+        self._held: list[Stepped] = []
+        self._sent = -_HOLD_SECONDS
+        """When steps were sent last."""
         self._queue: queue.Queue[_Made | None] = queue.Queue(_QUEUE_LENGTH)
         self._error: BaseException | None = None
         self._thread: threading.Thread | None = None
@@ -61,25 +68,34 @@ class StepWriter:
         """Hand over a step; waits while the queue is full. Raises what went wrong before."""
         if self._error is not None:
             raise self._error
-        if self._thread is None:
-            self._send(self._stepped(made))
-        else:
+        if self._thread is not None:
             self._queue.put(made)
+            return
+        self._held.append(self._stepped(made))
+        if time.monotonic() - self._sent >= _HOLD_SECONDS:
+            self._send_held()
 
     def finish(self) -> None:
         """Wait until every step is sent. Raises what went wrong."""
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join()
+        self._send_held()
         if self._error is not None:
             raise self._error
+
+    def _send_held(self) -> None:
+        if self._held:
+            self._send(self._held)
+            self._held = []
+            self._sent = time.monotonic()
 
     def _run(self) -> None:
         while (made := self._queue.get()) is not None:
             if self._error is not None:
                 continue
             try:
-                self._send(self._stepped(made))
+                self._send((self._stepped(made),))
             except Exception as error:
                 self._error = error
 
@@ -142,7 +158,7 @@ class Generation:
         vocabulary: Vocabulary,
         context_length: int,
         ring: RowRing,
-        send: Callable[[Stepped], None],
+        send: Callable[[Sequence[Stepped]], None],
         *,
         has_free_core: bool = True,
     ) -> None:

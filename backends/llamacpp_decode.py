@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from logitscope.backends.base import UNWATCHED, BackendError, Cancelled, Watch
 from logitscope.backends.llamacpp_lib import LOG, library, native_flag_test, never
+from logitscope.backends.pinning import PINNING
 from logitscope.backends.thread_choice import PassTime, ThreadChoice
 
 POLLED_BATCH = 32
@@ -40,7 +41,8 @@ class Decoder:
         self._arm(watch, tokens)
         self._set_threads()
         begun, busy = time.perf_counter(), time.process_time()
-        status: int = self._lib.llama_decode(self._context, batch)
+        with PINNING.of_new_threads(min(self._threads)):
+            status: int = self._lib.llama_decode(self._context, batch)
         if status == DECODED and (tokens == 1 or tokens >= TIMED_BATCH):
             now = time.perf_counter()
             choice = self._one if tokens == 1 else self._many

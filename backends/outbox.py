@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from logitscope.backends.messages import Phase, Progress, Reply
 from logitscope.backends.pipes import PipeEnd
@@ -22,8 +22,12 @@ class Outbox:
 
     def send(self, reply: Reply) -> None:
         """Send at once."""
+        self.send_all((reply,))
+
+    def send_all(self, replies: Sequence[Reply]) -> None:
+        """Send at once, in one message: who reads the pipe is woken once."""
         with self._lock:
-            self._pipe.send(reply)
+            self._pipe.send(tuple(replies))
 
     def progress(self, number: int, phase: Phase) -> Callable[[int, int], None]:
         """A `Watch.report` that sends the first call at once and then at most 20 a second."""

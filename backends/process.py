@@ -26,6 +26,7 @@ from logitscope.backends.flags import Flags
 from logitscope.backends.inbox import Inbox
 from logitscope.backends.messages import Ending, Finished, Load, Loaded, Phase
 from logitscope.backends.outbox import Outbox
+from logitscope.backends.pinning import PINNING
 from logitscope.backends.pipes import PipeEnd
 from logitscope.backends.registry import open_backend
 from logitscope.backends.rows import RowRing, slots_for
@@ -63,6 +64,7 @@ def main(start: Start) -> None:
     gc.disable()
     # Every token and every scored row makes arrays of the vocabulary's size and frees them.
     keep_freed_blocks()
+    PINNING.allow()
     _redirect_output(start.log)
     _die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)

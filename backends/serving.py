@@ -45,6 +45,7 @@ from logitscope.backends.messages import (
 )
 from logitscope.backends.numbers import scored_numbers
 from logitscope.backends.outbox import Outbox
+from logitscope.backends.pinning import PINNING
 from logitscope.backends.prompts import prompt_ids
 from logitscope.backends.rows import RowRing
 from logitscope.surprisal import TokenNumbers
@@ -90,7 +91,8 @@ class Server:
         self._last_row: Row | None = None
         self._last_cost = NO_PASS
         """Of the newest row of a Generate."""
-        self._workers = ThreadPoolExecutor(min(physical_cores(), MOST_WORKERS), "numbers")
+        count = min(physical_cores(), MOST_WORKERS)
+        self._workers = ThreadPoolExecutor(count, "numbers", initializer=PINNING.unpin)
         """For the numbers of scored rows, while the model waits."""
         self._scored_from = (0, 0)
         """Number of the last Score and where it began."""

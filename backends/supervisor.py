@@ -173,7 +173,8 @@ class Supervisor:
     def _read(self, pipe: PipeEnd, process: BaseProcess) -> None:
         with contextlib.suppress(EOFError, OSError):
             while pipe in wait([pipe, process.sentinel]) or pipe.poll():
-                self._receive(pipe.recv())
+                for reply in pipe.recv():
+                    self._receive(reply)
 
     def _receive(self, reply: Reply) -> None:
         if isinstance(reply, Loaded):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,7 +167,7 @@ class Engine(QObject):
         if before.phase is not Phase.DECODE or before.number != number:
             self._set_activity(Activity(Phase.DECODE, 1, before.total, number))
             return
-        after = replace(before, done=before.done + 1)
+        after = Activity(Phase.DECODE, before.done + 1, before.total, number)
         if time.monotonic() - self._told >= STEPS_SECONDS:
             self._set_activity(after)
         else:

@@ -19,6 +19,7 @@ from logitscope.gui import icons, theme
 from logitscope.gui.panels.compare_heat import Difference
 from logitscope.gui.panels.compare_words import difference_name, difference_tip, short
 from logitscope.gui.widgets import numbers
+from logitscope.gui.widgets.frame_progress import show_progress
 from logitscope.gui.widgets.plain import plain, plain_tip
 
 PROGRESS_WIDTH = 72
@@ -120,8 +121,7 @@ class CompareBar(QWidget):
         """A bar and a stop button while scoring; a button to go on where it was stopped."""
         is_open = done < total
         self.progress.setVisible(is_scoring or is_open)
-        self.progress.setRange(0, max(total, 1))
-        self.progress.setValue(done)
+        show_progress(self.progress, done, total)
         self.progress.setToolTip(
             self.tr("{done} of {total} tokens of both sides scored").format(
                 done=numbers.count(done), total=numbers.count(total)

@@ -17,7 +17,8 @@ from logitscope.gui.panels.loss_words import TIPS, measure_name
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.eliding_label import ElidingLabel
 from logitscope.gui.widgets.flow_row import FlowRow
-from logitscope.gui.widgets.plain import plain
+from logitscope.gui.widgets.frame_progress import show_progress
+from logitscope.gui.widgets.plain import plain, set_tip
 from logitscope.gui.widgets.slider_field import make_plain
 from logitscope.gui.words import translated
 from logitscope.heat import Measure
@@ -139,16 +140,15 @@ class LossBar(FlowRow):
         """A bar with a stop button while scoring; a button to go on where it was stopped."""
         is_open = done < total
         self.progress.setVisible(is_scoring or is_open)
-        self.progress.setRange(0, max(total, 1))
-        self.progress.setValue(done)
+        show_progress(self.progress, done, total)
         words = self.tr("{done} of {total} tokens scored").format(
             done=numbers.count(done), total=numbers.count(total)
         )
-        self.progress.setToolTip(words)
+        set_tip(self.progress, words)
         self.stop.setVisible(is_scoring or is_open)
         self.stop.setIcon(icons.icon("stop" if is_scoring else "run"))
         tip = self.tr("Stop scoring") if is_scoring else self.tr("Go on scoring")
-        self.stop.setToolTip(tip)
+        set_tip(self.stop, tip)
         self.stop.setAccessibleName(tip)
 
 

@@ -11,6 +11,7 @@ from logitscope.gui.panels.loss_heat import Heat
 from logitscope.gui.widgets.flow_row import FlowRow
 from logitscope.gui.widgets.heat_legend import HeatLegend
 from logitscope.gui.widgets.parts_label import PartsLabel
+from logitscope.gui.widgets.plain import set_tip
 from logitscope.heat import Measure
 from logitscope.losses import LossTable
 from logitscope.text_units import TextUnits
@@ -54,7 +55,7 @@ class Figures(FlowRow):
     def _say(self, tip: tuple[str, ...], parts: tuple[str, ...] = ()) -> None:
         self.summary.setFont(theme.number_font())
         self.summary.set_parts(parts)
-        self.summary.setToolTip("\n".join(tip))
+        set_tip(self.summary, "\n".join(tip))
 
     def show_legend(self, heat: Heat) -> None:
         """What the tints stand for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
@@ -24,7 +25,8 @@ from logitscope.gui.reading import Stage
 from logitscope.gui.session import Session
 from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.facts import FactRow
-from logitscope.gui.widgets.plain import plain, plain_tip
+from logitscope.gui.widgets.frame_progress import show_progress
+from logitscope.gui.widgets.plain import plain, plain_tip, set_tip
 from logitscope.gui.widgets.status_dot import StatusDot
 
 FRAME_MS = 200
@@ -55,6 +57,8 @@ class ModelBar(QWidget):
         self._lay_out()
         self._frame = QTimer(self, interval=FRAME_MS, singleShot=True)
         self._frame.timeout.connect(self._draw)
+        self._drawn = 0.0
+        """When it was drawn last."""
         self._follow()
         self._restyle()
         self._draw()
@@ -119,21 +123,30 @@ class ModelBar(QWidget):
             self._older.changed,
         ):
             signal.connect(self._soon)
+        session.frames.triggered.connect(self._draw_with_others)
         session.engine.activity_changed.connect(self._activity_changed)
         theme.notifier().changed.connect(self._restyle)
 
     # -- showing ----------------------------------------------------------------------------
 
     def _activity_changed(self, activity: Activity) -> None:
-        if activity.phase is Phase.PREFILL and self._shown.phase is None:
+        phase, shown = activity.phase, self._shown.phase
+        if phase is Phase.PREFILL and shown is None:
             if not self._frame.isActive():
                 self._frame.start(PATIENCE_MS)
-        else:
+        elif (phase, shown) != (Phase.DECODE, Phase.DECODE):
             self._soon()
 
     def _soon(self) -> None:
         if not self._frame.isActive():
             self._frame.start(FRAME_MS)
+
+    def _draw_with_others(self) -> None:
+        """What changes with the panels is painted with them, and the window once instead of twice;
+        all the same no more often than it can be read."""
+        is_due = 1000 * (time.monotonic() - self._drawn) >= FRAME_MS
+        if self._session.is_running and is_due:
+            self._draw()
 
     def _restyle(self) -> None:
         font = theme.ui_font(1)
@@ -148,6 +161,8 @@ class ModelBar(QWidget):
         return self.tr("Prefill {done} / {total}").format(done="00,000", total="00,000")
 
     def _draw(self) -> None:
+        self._drawn = time.monotonic()
+        self._frame.stop()
         self._shown = self._session.engine.activity
         self._draw_model()
         self._draw_activity()
@@ -163,12 +178,12 @@ class ModelBar(QWidget):
             return
         speed = self._session.tokens_per_second
         about = f"{model.path}\n{model.architecture} · {model.backend}"
-        self.name.setToolTip(plain_tip(about))
+        set_tip(self.name, plain_tip(about))
         self.quantization.set_value(model.quantization)
         self.device.set_value(model.device)
         self.weights.set_value(size_text(model.weight_bytes))
         self._draw_context(model)
-        self.context.setToolTip(plain_tip("\n".join((self._context_tip, *model.notes))))
+        set_tip(self.context, plain_tip("\n".join((self._context_tip, *model.notes))))
         self.speed.set_value("" if speed is None else self.tr("{:.1f} tok/s").format(speed))
 
     def _draw_context(self, model: ModelInfo) -> None:
@@ -196,8 +211,7 @@ class ModelBar(QWidget):
         busy = activity.phase is not None or self._is_reading()
         self.doing.setText(self._words(activity))
         self.progress.setVisible(busy and activity.total > 1)
-        self.progress.setRange(0, max(1, activity.total))
-        self.progress.setValue(activity.done)
+        show_progress(self.progress, activity.done, activity.total)
         self.stop.setVisible(activity.phase is not None)
         self.dot.set_state(busy=busy, ready=self._session.model is not None)
 

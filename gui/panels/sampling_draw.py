@@ -19,7 +19,7 @@ from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.draw_bar import DrawBar, Interval
 from logitscope.gui.widgets.eliding_label import ElidingLabel
 from logitscope.gui.widgets.frequency_view import FrequencyRow, FrequencyView
-from logitscope.gui.widgets.plain import plain, plain_tip
+from logitscope.gui.widgets.plain import plain, plain_tip, set_tip
 from logitscope.sampling import SamplerSettings, Shaped
 from logitscope.steps import Draw, Origin, StepRecord
 
@@ -123,7 +123,7 @@ class DrawSection(QWidget):
         self._show_reason(step, shaped)
         self.reason.setVisible(bool(self.reason.text()))
         self._show_draw(row, step, shaped)
-        self.sentence.setToolTip(plain_tip(self.sentence.text()))
+        set_tip(self.sentence, plain_tip(self.sentence.text()))
 
     def _show_draw(self, row: ShownRow, step: StepRecord | None, shaped: Shaped) -> None:
         if step is None or self._attempt > 0:

@@ -121,7 +121,7 @@ class PanelDock(QDockWidget):
             # As Qt's own: a key that is meant for the panel must not tear it off or close it.
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setTitleBarWidget(self.title)
-        self.visibilityChanged.connect(self._ask)
+        self.visibilityChanged.connect(self._follow_sight)
         # Not within the turn in which Qt itself makes a window of it.
         self._frame_soon = QTimer(self, interval=0, singleShot=True)
         self._frame_after_drag = QTimer(self, interval=DRAG_MS, singleShot=True)
@@ -179,8 +179,12 @@ class PanelDock(QDockWidget):
         # Keys are meant for the window that was just opened: Alt+F4 closed the whole program.
         self.activateWindow()
 
-    def _ask(self, is_visible: bool) -> None:
-        if is_visible and self.widget() is None:
+    def _follow_sight(self, is_in_sight: bool) -> None:
+        """Behind another tab Qt only moves a dock out of the window: what is in it would take
+        itself for visible, and follow every token of a run."""
+        if self.widget() is not None:
+            self.widget().setVisible(is_in_sight)
+        elif is_in_sight:
             self.wanted.emit()
 
 

@@ -6,7 +6,7 @@ from html import escape
 from typing import TypeVar
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QWidget
 
 Label = TypeVar("Label", bound=QLabel)
 
@@ -29,3 +29,9 @@ def plain_tip(text: str) -> str:
     if "<" not in text and "&lt;" not in text:
         return text
     return f"<div style='white-space:pre-wrap'>{escape(text)}</div>"
+
+
+def set_tip(widget: QWidget, text: str) -> None:
+    """Give a widget its tooltip; Qt tells everyone of one that is the same as before, too."""
+    if widget.toolTip() != text:
+        widget.setToolTip(text)

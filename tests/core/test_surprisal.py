@@ -72,6 +72,21 @@ class TestTokenNumbers:
         assert numbers.rank == order.index(token_id) + 1
         assert list(numbers.top_ids) == order[:10]
 
+    @pytest.mark.parametrize("size", [2, 511, 512, 513, 40_000])
+    def test_a_single_row_of_any_length(self, size: int) -> None:
+        torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
+        row = np.random.default_rng(size).normal(0, 5, size).astype(np.float32)
+        row[1::7] = -np.inf
+        exact = torch.log_softmax(torch.from_numpy(row).double(), 0)
+        numbers = summarise(row, size // 2 * 7 % size)
+        expected = exact[size // 2 * 7 % size].item()
+        assert numbers.log_probability == pytest.approx(expected, rel=1e-6, abs=1e-6)
+        entropy = torch.special.entr(exact.exp()).sum().item()
+        assert numbers.entropy == pytest.approx(entropy, rel=1e-6, abs=1e-6)
+        top = exact.sort(descending=True, stable=True)
+        assert list(numbers.top_ids) == top.indices[:10].tolist()
+        np.testing.assert_allclose(numbers.top_log_probabilities, top.values[:10], rtol=1e-6)
+
     @settings(max_examples=50)
     @given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 2**32 - 1))
     def test_rows_do_not_depend_on_their_neighbours(self, count: int, size: int, seed: int) -> None:

@@ -42,6 +42,15 @@ def test_a_panel_that_waits_to_be_asked_for_is_hidden_again_by_a_reset(window: M
     assert not window.panels["passes"].isVisible()
 
 
+def test_a_panel_behind_another_tab_does_not_follow_a_run(window: MainWindow) -> None:
+    window.docks["branches"].raise_()
+    assert not window.panels["loss"].isVisible()
+    assert window.panels["branches"].isVisible()
+    window.docks["loss"].raise_()
+    assert window.panels["loss"].isVisible()
+    assert not window.panels["branches"].isVisible()
+
+
 @pytest.mark.parametrize("panel", DOCKED, ids=lambda panel: panel.id)
 def test_a_panel_is_closed_opened_and_focused_by_its_keys(
     qtbot: QtBot, window: MainWindow, panel: object

@@ -39,7 +39,7 @@ def run(request):
         steps = []
         asked_for = Generate(number=7, ids=tuple(start), **options)
         generation = Generation(
-            asked_for, VOCABULARY, context, ring, steps.append, has_free_core=request.param
+            asked_for, VOCABULARY, context, ring, steps.extend, has_free_core=request.param
         )
         try:
             finished = generation.run(next_row or scripted, between)

@@ -13,7 +13,7 @@ class PaintCounter(QObject):
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__()
-        self._panels: dict[str, QWidget] = {**window.panels, "model bar": window.model_bar}
+        self._panels: dict[str, QWidget] = {**window.panels.made, "model bar": window.model_bar}
         self._owner: dict[QWidget, str] = {}
         self._count: dict[QWidget, int] = {}
         for name, panel in self._panels.items():
@@ -21,8 +21,10 @@ class PaintCounter(QObject):
                 self._owner[widget] = name
                 widget.installEventFilter(self)
 
-    def reset(self) -> None:
-        self._count = {}
+    def end(self) -> None:
+        """Count no more."""
+        for widget in self._owner:
+            widget.removeEventFilter(self)
 
     def counts(self) -> dict[str, int]:
         """By panel in sight: paint events of the widget in it that was painted most often."""

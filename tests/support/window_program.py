@@ -31,7 +31,7 @@ PATIENCE_MS = 250_000
 
 def main() -> None:
     driver = Driver()
-    commands = (driver.load, driver.write, driver.run, driver.clear, driver.type)
+    commands = (driver.load, driver.write, driver.run, driver.paints, driver.clear, driver.type)
     serve({"docks": sorted(driver.window.docks)}, {c.__name__: c for c in commands})
     driver.window.close()
 
@@ -49,7 +49,6 @@ class Driver:
         self._session = self.window.session
         self._session.set_settings(SamplerSettings(temperature=0.0))
         self._editor = text_panel(self.window.panels).editor
-        self._paints = PaintCounter(self.window)
         self._dog = Watchdog()
         self._loop = QEventLoop()
         self._collector = Collector()
@@ -101,7 +100,6 @@ class Driver:
         """Generate, greedily, while every panel follows."""
         session, model = self._session, self._model_process()
         before = len(session.ids)
-        self._paints.reset()
         window_cpu, model_cpu = time.process_time(), busy_seconds(model)
         begun = time.perf_counter()
         with self._watched(watch) as blocked:
@@ -113,9 +111,17 @@ class Driver:
             "window_cpu": time.process_time() - window_cpu,
             "model_cpu": busy_seconds(model) - model_cpu,
             "ids": list(session.ids[before:]),
-            "paints": self._paints.counts(),
             "blocked": blocked,
         }
+
+    def paints(self, tokens: int) -> Answer:
+        """How often each panel in sight is painted in a run; to count them costs time."""
+        counter = PaintCounter(self.window)
+        self._session.run(tokens)
+        self._wait(lambda: not self._session.is_running)
+        counts = counter.counts()
+        counter.end()
+        return {"paints": counts}
 
     def type(self, text: str, pause_ms: int) -> Answer:
         """Type behind the text, one key at a time; wait for the row behind each."""
