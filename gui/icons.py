@@ -55,6 +55,13 @@ def icon(name: str, role: str = "text") -> QIcon:
     return QIcon(_Tinted(name, role))
 
 
+def blank() -> QIcon:
+    """Nothing, where other icons stand: what follows them begins at the same place."""
+    nothing = QPixmap(_APPLICATION_SIZES[1], _APPLICATION_SIZES[1])
+    nothing.fill(Qt.GlobalColor.transparent)
+    return QIcon(nothing)
+
+
 def pixmap(name: str, size: int, color: QColor, ratio: float) -> QPixmap:
     """One picture for a screen of this pixel ratio; ``size`` is in device-independent pixels."""
     return _pixmap(name, size, color.name(), ratio)

@@ -79,8 +79,8 @@ class ShortcutsDialog(QDialog):
         keys = "   ".join(key_text(key) for key in command.all_keys)
         item = QTreeWidgetItem([title, keys, translated(CONTEXT, command.tip)])
         item.setData(0, _COMMAND, command.id)
-        if command.icon:
-            item.setIcon(0, icons.icon(command.icon, "muted"))
+        # Without any the title would begin further to the left than the others.
+        item.setIcon(0, icons.icon(command.icon, "muted") if command.icon else icons.blank())
         item.setForeground(2, theme.palette().muted)
         if not self._actions[command.id].isEnabled():
             for column in range(2):

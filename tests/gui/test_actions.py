@@ -94,6 +94,13 @@ def test_the_overview_is_searched_and_runs_what_was_found(qtbot: QtBot, window: 
     assert theme.zoom() == 1
 
 
+def test_titles_in_the_overview_begin_at_one_place(qtbot: QtBot, window: MainWindow) -> None:
+    dialog = open_overview(qtbot, window)
+    sizes = [item.icon(0).actualSize(dialog.tree.iconSize()) for item in items_of(dialog)]
+    assert len({(size.width(), size.height()) for size in sizes}) == 1
+    dialog.reject()
+
+
 def test_a_search_without_result_runs_nothing(qtbot: QtBot, window: MainWindow) -> None:
     dialog = open_overview(qtbot, window)
     qtbot.keyClicks(dialog.search, "no such thing")
