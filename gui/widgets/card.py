@@ -182,10 +182,12 @@ class PanelDock(QDockWidget):
     def _follow_sight(self, is_in_sight: bool) -> None:
         """Behind another tab Qt only moves a dock out of the window: what is in it would take
         itself for visible, and follow every token of a run."""
-        if self.widget() is not None:
-            self.widget().setVisible(is_in_sight)
-        elif is_in_sight:
-            self.wanted.emit()
+        body = self.widget()
+        if body is None:
+            if is_in_sight:
+                self.wanted.emit()
+        elif is_in_sight or self.isVisible():
+            body.setVisible(is_in_sight)
 
 
 def popover(owner: QWidget, title: str, text: str) -> QMenu:
@@ -206,6 +208,10 @@ def popover(owner: QWidget, title: str, text: str) -> QMenu:
 def _body(panel: QWidget) -> QFrame:
     body = QFrame()
     body.setObjectName("cardBody")
+    # Behind another tab, too, it says how much room the tabs need.
+    policy = body.sizePolicy()
+    policy.setRetainSizeWhenHidden(True)
+    body.setSizePolicy(policy)
     layout = QVBoxLayout(body)
     # Room for the frame's round corners.
     layout.setContentsMargins(4, 0, 4, 6)
