@@ -146,7 +146,7 @@ class LossCurve(QWidget):
         self._count = len(loss)
         if self._count and not self._has_plot:
             # In a turn of its own: the first row is to be drawn everywhere.
-            QTimer.singleShot(0, self, self._make_plot)
+            QTimer.singleShot(0, self, self._fetch)
         elif self._has_plot:
             self.plot.setVisible(self._count > 0)
         if is_other:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from logitscope.envelope import BlockedSeries
+from logitscope.gui import plot_library
 from logitscope.gui.widgets.loss_curve import LossCurve
 
 
@@ -30,6 +32,20 @@ def series(count: int) -> BlockedSeries:
     made = BlockedSeries()
     made.update(np.linspace(0.0, 5.0, count), 0, count)
     return made
+
+
+def test_the_library_comes_in_pieces_where_there_is_no_room_for_the_plot(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once it stopped the window for 200 to 600 ms."""
+    done: list[str] = []
+    monkeypatch.setattr(plot_library, "pieces", lambda: [lambda: done.append("piece")])
+    curve = LossCurve()
+    qtbot.addWidget(curve)
+    monkeypatch.setattr(curve, "_make_plot", lambda: done.append("plot"))
+    curve.set_series(series(9), None, np.zeros(0, dtype=np.int64))
+    qtbot.waitUntil(lambda: "plot" in done)
+    assert done == ["piece", "plot"]
 
 
 def test_the_plot_never_is_a_window_and_comes_with_something_to_draw(
