@@ -253,6 +253,7 @@ class LossPanel(QWidget):
         super().showEvent(event)
         self._scorer.set_active(True)
         self._mark_all()
+        self.curve.fetch_soon()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)

@@ -121,6 +121,11 @@ class LossCurve(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        self.fetch_soon()
+
+    def fetch_soon(self) -> None:
+        """Have the plots' library at hand, in a moment: also where there is no room for the curve
+        yet, for something to draw may come when the model works on every core."""
         if not self._has_plot:
             QTimer.singleShot(FETCH_MS, self, self._fetch)
 
