@@ -31,6 +31,7 @@ class Decoder:
         self._context = context
         self._one, self._many = ThreadChoice(threads), ThreadChoice(threads)
         """For passes of a single token, and for those of many."""
+        self._all = threads
         self._threads = (threads, threads)
         self._armed: object = None
         self._callback: Any = None
@@ -39,13 +40,14 @@ class Decoder:
         """The status of ``llama_decode`` for a ``llama_batch``."""
         tokens = batch.n_tokens
         self._arm(watch, tokens)
+        choice = self._one if tokens == 1 else self._many
         self._set_threads()
+        PINNING.hold(choice.threads == self._all)
         begun, busy = time.perf_counter(), time.process_time()
-        with PINNING.of_new_threads(min(self._threads)):
+        with PINNING.of_new_threads(choice.threads):
             status: int = self._lib.llama_decode(self._context, batch)
         if status == DECODED and (tokens == 1 or tokens >= TIMED_BATCH):
             now = time.perf_counter()
-            choice = self._one if tokens == 1 else self._many
             choice.note(PassTime(tokens, now - begun, time.process_time() - busy, now))
         return status
 

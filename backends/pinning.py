@@ -22,8 +22,10 @@ class Pinning:
 
     def __init__(self) -> None:
         self._is_due = False
-        self._cores: set[int] = set()
-        """All of them, once threads are pinned."""
+        self._cores: list[int] = []
+        """All of them, once threads are pinned; the first is the main thread's."""
+        self._is_held = False
+        """Whether the main thread stays on its core."""
 
     def allow(self) -> None:
         """The main thread of this process decodes and does nothing else."""
@@ -33,7 +35,7 @@ class Pinning:
     def of_new_threads(self, threads: int) -> Iterator[None]:
         """Pin this thread and those that the library makes meanwhile, if it shall have ``threads``
         in all and there are so many cores."""
-        cores = os.sched_getaffinity(0) if self._is_due and threads > 1 else set()
+        cores = sorted(os.sched_getaffinity(0)) if self._is_due and threads > 1 else []
         if threads != len(cores):
             yield
             return
@@ -42,9 +44,16 @@ class Pinning:
         yield
         made = _foreign_threads() - before
         if len(made) == threads - 1:
-            self._cores = cores
-            for thread, core in zip((0, *made), sorted(cores), strict=True):
+            self._cores, self._is_held = cores, True
+            for thread, core in zip((0, *made), cores, strict=True):
                 os.sched_setaffinity(thread, {core})
+
+    def hold(self, is_held: bool) -> None:
+        """Keep the main thread on its core, or, where fewer threads compute, let it run on any: on
+        its core there may be another model's."""
+        if self._cores and is_held != self._is_held:
+            self._is_held = is_held
+            os.sched_setaffinity(0, self._cores[:1] if is_held else self._cores)
 
     def unpin(self) -> None:
         """Let this thread, which has its cores from the one that started it, run on any."""

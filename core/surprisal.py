@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from logitscope.ranking import rank_within, refuse_id, refuse_peak, top_among
 
 Matrix = NDArray[np.float32]
-Row = NDArray[np.float32]
 
 TOP = 10
 """Alternatives kept for every token."""
@@ -77,45 +76,14 @@ def summarise(logits: NDArray[np.floating], token_id: int, top: int = TOP) -> Ra
     if row.ndim != 1 or row.size == 0:
         raise ValueError(f"A row of logits must have shape (V,) with V >= 1, not {row.shape}.")
     refuse_id(token_id, len(row))
-    peak = row.max()
-    refuse_peak(float(peak))
-    best = top_among(row, min(max(top, 1), len(row)))
-    rest, surprise = _row_sums(row, peak, int(best[0]))
-    log_total = math.log1p(rest)
-    lead = row[best].astype(np.float64)[:top] - float(peak) - log_total
-    likeliest = best.tolist()
-    is_leading = token_id in likeliest
+    numbers = token_numbers(row[None, :], np.array([token_id]), min(top, len(row)))
     return RawNumbers(
-        log_probability=float(row[token_id]) - float(peak) - log_total,
-        rank=likeliest.index(token_id) + 1 if is_leading else rank_within(row, token_id),
-        entropy=log_total + surprise / (1.0 + rest),
-        top_ids=tuple(likeliest[:top]),
-        top_log_probabilities=tuple(lead.tolist()),
+        log_probability=float(numbers.log_probability[0]),
+        rank=int(numbers.rank[0]),
+        entropy=float(numbers.entropy[0]),
+        top_ids=tuple(numbers.top_ids[0].tolist()),
+        top_log_probabilities=tuple(numbers.top_log_probability[0].tolist()),
     )
-
-
-def _row_sums(row: Row, peak: np.float32, first: int) -> tuple[float, float]:
-    """``_sums`` of a single row, in as few calls as can be: between two decodes, which leave
-    nothing of the interpreter in the caches, each costs tens of microseconds."""
-    # -inf times 0 is NaN and seen to, and -3e38 - 3e38 is as good as -inf.
-    with np.errstate(all="ignore"):
-        shifted = row - peak
-        for _ in range(2):
-            weights = np.exp(shifted)
-            weights[first] = 0.0
-            rest = _total(weights)
-            weights *= shifted
-            surprise = -_total(weights)
-            if not math.isnan(surprise):
-                break
-            np.maximum(shifted, _LOWEST, out=shifted)
-    return rest, surprise
-
-
-def _total(values: Row) -> float:
-    whole = len(values) // _COLUMNS * _COLUMNS
-    sums = values[:whole].reshape(-1, _COLUMNS) @ _ONES
-    return float(sums.sum(dtype=np.float64)) + float(values[whole:].sum(dtype=np.float64))
 
 
 def token_numbers(

@@ -13,7 +13,6 @@ from PySide6.QtGui import (
     QKeyEvent,
     QMouseEvent,
     QResizeEvent,
-    QShowEvent,
 )
 from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
 
@@ -118,10 +117,6 @@ class LossCurve(QWidget):
         self.show_all()
         self.set_range(self._chosen)
         self.set_position(self._position)
-
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
-        self.fetch_soon()
 
     def fetch_soon(self) -> None:
         """Have the plots' library at hand, in a moment: also where there is no room for the curve

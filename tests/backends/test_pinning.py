@@ -40,17 +40,23 @@ thread = threading.Thread(target=work)
 thread.start()
 thread.join()
 places = [sorted(os.sched_getaffinity(int(task))) for task in (os.getpid(), *theirs)]
-print(json.dumps([cores, places, found["python"]]), flush=True)
+PINNING.hold(False)
+alone = sorted(os.sched_getaffinity(0))
+PINNING.hold(True)
+again = sorted(os.sched_getaffinity(0))
+print(json.dumps([cores, places, found["python"], alone, again]), flush=True)
 os._exit(0)
 """
 
 
-def places(made: int, wanted: int, allowed: str = "allowed") -> tuple[list, list, list]:
-    """Cores of the process, of its main thread and the library's, and of a thread of Python's."""
+def places(made: int, wanted: int, allowed: str = "allowed") -> list[list]:
+    """Cores of the process, of its main thread and the library's, of a thread of Python's, and of
+    the main thread while it computes alone, and behind that."""
     arguments = [sys.executable, "-c", PROGRAM, str(made), str(wanted), allowed]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    return tuple(json.loads(done.stdout))
+    found: list[list] = json.loads(done.stdout)
+    return found
 
 
 needs_two = pytest.mark.skipif(
@@ -60,14 +66,23 @@ needs_two = pytest.mark.skipif(
 
 @needs_two
 def test_each_thread_has_a_core_where_they_take_all() -> None:
-    cores, threads, _ = places(-1, 0)
+    cores, threads, *_ = places(-1, 0)
     assert sorted(threads) == [[core] for core in cores]
 
 
 @needs_two
 def test_threads_of_python_run_on_all_cores() -> None:
-    cores, _, python = places(-1, 0)
+    cores, _, python, *_ = places(-1, 0)
     assert python == cores
+
+
+@needs_two
+def test_where_the_main_thread_computes_alone_it_runs_on_any_core() -> None:
+    """Else two models, one thread of each left, would share a core with another idle."""
+    cores, threads, _, alone, again = places(-1, 0)
+    assert alone == cores
+    assert again == threads[0]
+    assert len(again) == 1
 
 
 @needs_two
@@ -76,5 +91,5 @@ def test_threads_of_python_run_on_all_cores() -> None:
 )
 def test_elsewhere_nothing_is_pinned(made: int, wanted: int, allowed: str) -> None:
     """A core is free; the library makes no threads, or others; the process does other things."""
-    cores, threads, _ = places(made, wanted, allowed)
+    cores, threads, *_ = places(made, wanted, allowed)
     assert all(place == cores for place in threads)

@@ -19,24 +19,35 @@ from score_command import FAKE
 file = score_command.file
 
 
+def begin(theirs: int, folder: Path, *files: str) -> subprocess.Popen[bytes]:
+    """Score files of a folder, among them one that takes long."""
+    (folder / "slow.txt").write_text("The sky is blue. " * 40)
+    return subprocess.Popen(
+        [
+            *(sys.executable, "-m", "logitscope", "score", FAKE + ",prefill_ms_per_token=5"),
+            *(*files, "--format", "jsonl"),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=os.environ | TERMINAL,
+        cwd=folder,
+        start_new_session=True,
+    )
+
+
+def read_until(pattern: re.Pattern[bytes], ours: int) -> bytes:
+    """What a terminal was sent until something stands in it."""
+    drawn = b""
+    while not pattern.search(drawn):
+        drawn += os.read(ours, 65536)
+    return drawn
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 def test_interrupt_keeps_and_prints_what_is_done(tmp_path: Path, file: Path) -> None:
-    (tmp_path / "slow.txt").write_text("The sky is blue. " * 40)
     with terminal() as (ours, theirs):
-        process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "logitscope", "score", FAKE + ",prefill_ms_per_token=5"),
-                *(file.name, "slow.txt", file.name, "--format", "jsonl"),
-            ],
-            stdout=subprocess.PIPE,
-            stderr=theirs,
-            env=os.environ | TERMINAL,
-            cwd=tmp_path,
-            start_new_session=True,
-        )
-        drawn = b""
-        while not SLOW_BEGUN.search(drawn):
-            drawn += os.read(ours, 65536)
+        process = begin(theirs, tmp_path, file.name, "slow.txt", file.name)
+        read_until(SLOW_BEGUN, ours)
         os.kill(process.pid, signal.SIGINT)
         output, _ = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -52,25 +63,12 @@ def test_a_second_interrupt_does_not_lose_what_is_being_printed(tmp_path: Path, 
     import fcntl
     import termios
 
-    (tmp_path / "slow.txt").write_text("The sky is blue. " * 40)
     files = [file.name] * 30
     with terminal() as (ours, theirs):
-        process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "logitscope", "score", FAKE + ",prefill_ms_per_token=5"),
-                *(*files, "slow.txt", "--format", "jsonl"),
-            ],
-            stdout=subprocess.PIPE,
-            stderr=theirs,
-            env=os.environ | TERMINAL,
-            cwd=tmp_path,
-            start_new_session=True,
-        )
+        process = begin(theirs, tmp_path, *files, "slow.txt")
         assert process.stdout is not None
         fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, 4096)
-        drawn = b""
-        while not SLOW_BEGUN.search(drawn):
-            drawn += os.read(ours, 65536)
+        read_until(SLOW_BEGUN, ours)
         os.kill(process.pid, signal.SIGINT)
         held = bytearray(4)
         while not any(held):
@@ -93,9 +91,7 @@ def test_a_terminal_sees_a_bar_with_rate_and_time_left(file: Path) -> None:
             stderr=theirs,
             env=os.environ | TERMINAL,
         )
-        drawn = b""
-        while b"tokens/s" not in drawn:
-            drawn += os.read(ours, 65536)
+        drawn = read_until(re.compile(b"tokens/s"), ours)
         output, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert "━".encode() in drawn

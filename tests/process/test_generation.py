@@ -8,6 +8,7 @@ import secrets
 import numpy as np
 import pytest
 
+from logitscope.backends import generation
 from logitscope.backends.base import BackendError, Cancelled
 from logitscope.backends.generation import Generation, choose
 from logitscope.backends.messages import Ending, Generate
@@ -38,11 +39,11 @@ def run(request):
         options = {"settings": GREEDY, "max_tokens": 20} | options
         steps = []
         asked_for = Generate(number=7, ids=tuple(start), **options)
-        generation = Generation(
+        made = Generation(
             asked_for, VOCABULARY, context, ring, steps.extend, has_free_core=request.param
         )
         try:
-            finished = generation.run(next_row or scripted, between)
+            finished = made.run(next_row or scripted, between)
         except BackendError as error:
             finished = error
         rows = [ring.copy(step.row) for step in steps]
@@ -61,6 +62,32 @@ def test_length(run) -> None:
     # One pass a token and one for the row behind the last.
     assert asked == [[0], [0, 2], [0, 2, 3], [0, 2, 3, 2]]
     assert [int(row.argmax()) for row in rows] == [2, 3, 2]
+
+
+def test_where_no_core_is_free_steps_are_told_together(monkeypatch) -> None:
+    """The first at once, then ten times a second: to be told wakes the window, which takes a
+    core."""
+    now = [100.0]
+    monkeypatch.setattr(generation.time, "monotonic", lambda: now[0])
+    sent: list[list[int]] = []
+    ring = RowRing.create(f"lgs-{os.getpid()}-{secrets.token_hex(4)}", 64, len(PIECES))
+
+    def next_row(ids):
+        now[0] += 0.03
+        return np.arange(10, dtype=np.float32)
+
+    run = Generation(
+        Generate(number=7, ids=(0,), settings=GREEDY, max_tokens=9),
+        VOCABULARY,
+        1000,
+        ring,
+        lambda steps: sent.append([step.position for step in steps]),
+        has_free_core=False,
+    )
+    run.run(next_row, lambda: None)
+    ring.unlink()
+    ring.close()
+    assert sent == [[1], [2, 3, 4, 5], [6, 7, 8, 9]]
 
 
 def test_no_tokens_gives_the_row_alone(run) -> None:
