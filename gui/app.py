@@ -55,7 +55,7 @@ def run(model: str | None, backend: str = "", options: LoadOptions | None = None
     chosen = with_defaults(options, settings.load_options())
     # The window is painted first; the model process starts behind it.
     QTimer.singleShot(0, window, lambda: window.opener.open_at_start(model, backend, chosen))
-    QTimer.singleShot(0, window, window.files.offer_recovery)
+    QTimer.singleShot(0, window, window.unsaved.offer)
     try:
         return application.exec()
     finally:

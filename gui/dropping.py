@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject
 
-from logitscope.gui.keeping import SUFFIX
+from logitscope.gui.kept import SUFFIX
 from logitscope.gui.message import Action, Message
 from logitscope.gui.notify import Messages
 

@@ -1,4 +1,4 @@
-"""Session files in the window: dialogs, unsaved work, and what was kept of it."""
+"""Session files in the window: dialogs, and the way back to what was there before."""
 
 from __future__ import annotations
 
@@ -6,33 +6,27 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QDateTime, QLocale, QObject
+from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
 
-from logitscope import session_file
 from logitscope.document import State
-from logitscope.gui.keeping import SUFFIX, Bookmark, Keeper, lost_sessions, recovery_folder
+from logitscope.gui.keeping import Bookmark, Keeper
+from logitscope.gui.kept import SUFFIX
 from logitscope.gui.message import Action, Message, Severity, Topic
 from logitscope.gui.notify import Messages
 from logitscope.gui.session import Session
 from logitscope.session_file import ModelReference, SessionFileError
 
-SHOWN_OF_TEXT = 40
-"""Characters of a lost session's text that its offer shows."""
-
 
 class SessionFiles(QObject):
     """New, open, save; every failure is one sentence and changes nothing."""
 
-    def __init__(
-        self, session: Session, messages: Messages, window: QWidget, folder: Path | None = None
-    ) -> None:
+    def __init__(self, session: Session, messages: Messages, window: QWidget) -> None:
         super().__init__(window)
         self._session = session
         self._messages = messages
         self._window = window
-        self._folder = folder or recovery_folder()
-        self.keeper = Keeper(session, self, self._folder)
+        self.keeper = Keeper(session, self)
 
     # -- commands ---------------------------------------------------------------------------
 
@@ -88,38 +82,12 @@ class SessionFiles(QObject):
         if accepted:
             self._session.insert_text(text)
 
-    # -- what was not saved -----------------------------------------------------------------
-
-    def offer_recovery(self) -> None:
-        """Offer the newest session that was closed, or lost in a crash, before it was saved."""
-        lost = next(lost_sessions(self._folder), None)
-        if lost is not None:
-            self._messages.put(
-                Message(
-                    self._words_of_lost(lost),
-                    severity=Severity.PROBLEM,
-                    actions=(
-                        Action(self.tr("Bring it back"), partial(self._recover, lost)),
-                        Action(self.tr("Delete it"), partial(lost.unlink, missing_ok=True)),
-                    ),
-                )
-            )
-
-    def _words_of_lost(self, path: Path) -> str:
-        """When it was saved and how it begins: what one goes by when choosing."""
-        at = QDateTime.fromSecsSinceEpoch(int(path.stat().st_mtime))
-        when = QLocale().toString(at, QLocale.FormatType.ShortFormat)
-        text = " ".join(session_file.load(path).state.text.split())
-        begin = text if len(text) <= SHOWN_OF_TEXT else text[: SHOWN_OF_TEXT - 1].rstrip() + "…"
-        if not begin:
-            words = self.tr("A session of {when} was not saved; it is kept.")
-            return words.format(when=when)
-        words = self.tr("A session of {when} was not saved; its text is kept: “{begin}”.")
-        return words.format(when=when, begin=begin)
-
-    def _recover(self, path: Path) -> None:
+    def recover(self, copy: Path) -> None:
+        """Show what was kept and not saved; its copy then follows what happens to it here."""
         before = self.keeper.bookmark
-        if self._try(path, partial(self.keeper.recover, path)):
+        if not copy.exists():
+            self._messages.say(self.tr("That session is not kept any more."))
+        elif self._try(copy, partial(self.keeper.recover, copy)):
             self._offer_back(before, self.tr("The session is back."))
 
     # -- parts ------------------------------------------------------------------------------
@@ -159,15 +127,25 @@ class SessionFiles(QObject):
         self._messages.put(Message(sentence, severity=Severity.PROBLEM))
 
     def _offer_back(self, before: Bookmark, sentence: str) -> None:
-        """The last document only: an older offer would replace one that it does not speak of."""
+        """The last document only: an older offer would replace one that it does not speak of.
+
+        What was not saved of it stays among the unsaved sessions.
+        """
+        copy = self.keeper.put_aside(before)
         self._messages.settle(Topic.SESSION)
+        if copy is not None:
+            sentence += " " + self.tr("The one before was not saved; it is kept.")
         if before.state.text or before.state.count > 0:
-            back = Action(self.tr("Bring the old one back"), partial(self._return_to, before))
+            back = Action(self.tr("Bring the old one back"), partial(self._return_to, before, copy))
             self._messages.say(sentence, back, topic=Topic.SESSION)
 
-    def _return_to(self, bookmark: Bookmark) -> None:
+    def _return_to(self, bookmark: Bookmark, copy: Path | None) -> None:
         before = self.keeper.bookmark
-        self.keeper.return_to(bookmark)
+        missing = self.keeper.return_to(bookmark)
+        if copy is not None:
+            self.keeper.take_over(copy)
+        if missing is not None:
+            self._tell_missing(missing)
         self._offer_back(before, self.tr("The old session is back."))
 
     def _start_folder(self) -> str:

@@ -1,19 +1,17 @@
 """Keeping what the person has: saving and opening sessions, and a copy of what was not saved.
 
 The recovery copy is written a moment after each change into the user's data folder, one file a
-window. When the window is closed it goes, or stays if its text was not saved. A file whose process
-is gone is what a crash left.
+window. When the window is closed it goes, or stays if its text was not saved; a text that another
+one takes the place of is put aside there.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import platformdirs
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from logitscope import session_file
@@ -21,21 +19,12 @@ from logitscope.backends.base import BackendError
 from logitscope.backends.registry import choose
 from logitscope.document import State
 from logitscope.gui.background import Background
+from logitscope.gui.kept import SUFFIX, kept_name, prune, recovery_folder
 from logitscope.gui.session import Session
-from logitscope.session_file import (
-    ModelReference,
-    SavedSession,
-    SessionFileError,
-    SessionText,
-)
+from logitscope.session_file import ModelReference, SavedSession, SessionText
 
-SUFFIX = ".logitscope.json"
 AUTOSAVE_MS = 2000
 """What a crash costs at most."""
-KEPT = "kept-"
-"""Begins the name of a copy that no process owns any more."""
-MOST_KEPT = 10
-"""Copies of closed windows; the oldest go."""
 CLOSE_SECONDS = 5.0
 """Given to a copy that is being written when the window closes; it would be left behind."""
 
@@ -47,6 +36,14 @@ class Bookmark:
     state: State
     saved: State
     path: Path | None
+    model: ModelReference | None = None
+    """Loaded again where another one has been opened since."""
+
+    @property
+    def is_unsaved(self) -> bool:
+        """It would be lost: it differs from its file, and there is something in it."""
+        state = self.state
+        return _content(state) != _content(self.saved) and bool(state.text or state.count)
 
 
 class Keeper(QObject):
@@ -84,13 +81,30 @@ class Keeper(QObject):
 
     @property
     def bookmark(self) -> Bookmark:
-        return Bookmark(self._session.state, self._saved, self.path)
+        return Bookmark(self._session.state, self._saved, self.path, self._model())
 
-    def return_to(self, bookmark: Bookmark) -> None:
-        """Show a document again that another one had taken the place of, as that of its file."""
-        self._session.replace_document(bookmark.state)
+    def return_to(self, bookmark: Bookmark) -> ModelReference | None:
+        """Show a document again that another one had taken the place of, as that of its file.
+
+        Returns its model if that is not to be found.
+        """
+        missing = self._show(SavedSession(bookmark.state, bookmark.model))
         self.path, self._saved = bookmark.path, bookmark.saved
         self.changed.emit()
+        return missing
+
+    def put_aside(self, bookmark: Bookmark) -> Path | None:
+        """Keep a document that another one has taken the place of, if it was not saved.
+
+        Returns its copy, or None where there is nothing to keep or the disk does not take it.
+        """
+        if not bookmark.is_unsaved:
+            return None
+        copy = self._folder / kept_name()
+        if not self._put(copy, session_file.dumps(SavedSession(bookmark.state, bookmark.model))):
+            return None
+        prune(self._folder)
+        return copy
 
     def accept(self) -> None:
         """What is there now was made by nobody: it need not be saved or recovered."""
@@ -116,17 +130,31 @@ class Keeper(QObject):
         return missing
 
     def recover(self, path: Path) -> ModelReference | None:
-        """Show what was kept. It counts as not saved; its file goes with the next autosave."""
+        """Show what was kept, as a text without a file; its copy becomes that of this window.
+
+        Raises SessionFileError and OSError; the document is then untouched.
+        """
         missing = self._show(session_file.load(path))
-        self.autosave()
-        path.unlink(missing_ok=True)
+        self.path, self._saved = None, State()
+        self.take_over(path)
         self.changed.emit()
         return missing
 
-    def autosave(self) -> None:
-        """Write the recovery copy, or remove it where there is nothing to recover."""
+    def take_over(self, copy: Path) -> None:
+        """What it holds is on the screen: the copy goes once this window's own is written."""
+        if self.autosave():
+            copy.unlink(missing_ok=True)
+
+    def autosave(self) -> bool:
+        """Write the recovery copy, or remove it where there is nothing to recover.
+
+        False where the disk does not take it.
+        """
         self._timer.stop()
-        self._keep(self._text.of(self._as_saved()) if self.is_modified else None)
+        if self._is_writing:
+            # What is on its way to the disk is older, and may arrive behind this.
+            self._timer.start()
+        return self._keep(self._text.of(self._as_saved()) if self.is_modified else None)
 
     def _autosave_behind(self) -> None:
         """The same in a thread: a disk may take its time."""
@@ -145,47 +173,64 @@ class Keeper(QObject):
         self._is_writing = False
         raise error
 
-    def _keep(self, text: str | None) -> None:
+    def _keep(self, text: str | None) -> bool:
         """Put a text, or nothing, into the recovery copy."""
-        # A full disk must not disturb: the person will meet it when saving.
+        if text is not None:
+            return self._put(self._recovery, text)
         with suppress(OSError):
-            if text is None:
-                self._recovery.unlink(missing_ok=True)
-            else:
-                self._folder.mkdir(parents=True, exist_ok=True)
-                session_file.write(self._recovery, text)
+            self._recovery.unlink(missing_ok=True)
+        return True
+
+    def _put(self, file: Path, text: str) -> bool:
+        """Write into the folder; False where that fails."""
+        # A full disk must not disturb: the person will meet it when saving.
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            session_file.write(file, text)
+        except OSError:
+            return False
+        return True
 
     def close(self) -> None:
         """The window ends: a text that was not saved is kept, to be offered at the next start."""
         self._timer.stop()
         self._writing.close(CLOSE_SECONDS)
-        state = self._session.state
-        if self.is_modified and (state.text or state.count > 0):
+        if self.bookmark.is_unsaved:
             self._keep(self._text.of(self._as_saved()))
             with suppress(OSError):
-                self._recovery.replace(self._folder / f"{KEPT}{self._recovery.name}")
-            _prune(self._folder)
+                self._recovery.replace(self._folder / kept_name())
+            prune(self._folder)
         else:
             self._keep(None)
 
     def _as_saved(self) -> SavedSession:
+        return SavedSession(self._session.state, self._model())
+
+    def _model(self) -> ModelReference | None:
         model, last = self._session.model, self._session.last_load
-        if model is None:
-            known = None if last is None else ModelReference(last[0], last[1], "", "")
-        else:
-            known = ModelReference(model.path, model.backend, model.name, model.header_hash)
-        return SavedSession(self._session.state, known)
+        if model is not None:
+            return ModelReference(model.path, model.backend, model.name, model.header_hash)
+        return None if last is None else ModelReference(last[0], last[1], "", "")
 
     def _show(self, loaded: SavedSession) -> ModelReference | None:
         """The model is asked for first: its ids would mean nothing to the one that is there."""
-        wanted, present = loaded.model, self._session.model
-        if present is not None and wanted is not None:
-            wanted = None if present.header_hash == wanted.header_hash else wanted
+        wanted = loaded.model
+        if wanted is not None and self._has(wanted):
+            wanted = None
         if wanted is not None and _is_there(wanted.path):
             self._session.open_model(wanted.path, wanted.backend)
             wanted = None
         self._session.replace_document(loaded.state)
         return wanted
+
+    def _has(self, wanted: ModelReference) -> bool:
+        """That model is loaded, or on its way."""
+        present = self._session.model
+        if present is None:
+            return self._session.loading_path == wanted.path
+        if not wanted.header_hash:
+            return present.path == wanted.path
+        return present.header_hash == wanted.header_hash
 
     def _note_change(self) -> None:
         self.changed.emit()
@@ -194,58 +239,10 @@ class Keeper(QObject):
             self._timer.start()
 
 
-def recovery_folder() -> Path:
-    """Where recovery copies are."""
-    return Path(platformdirs.user_data_path("logitscope", appauthor=False)) / "recovery"
-
-
-def lost_sessions(folder: Path) -> Iterator[Path]:
-    """Copies of closed windows and of processes that are gone, newest first, if they are whole."""
-    with suppress(OSError):
-        for file in _newest_first(folder.glob(f"*{SUFFIX}")):
-            if (file.name.startswith(KEPT) or _is_orphan(file)) and _is_whole(file):
-                yield file
-
-
-def _prune(folder: Path) -> None:
-    """Remove the oldest copies of closed windows."""
-    with suppress(OSError):
-        for file in _newest_first(folder.glob(f"{KEPT}*{SUFFIX}"))[MOST_KEPT:]:
-            file.unlink(missing_ok=True)
-
-
-def _newest_first(files: Iterable[Path]) -> list[Path]:
-    return sorted(files, key=lambda file: file.stat().st_mtime, reverse=True)
-
-
-def _is_orphan(file: Path) -> bool:
-    """The process that wrote the copy is gone; its number may be another one's by now."""
-    # Behind the first painting: it takes 12 ms to import.
-    import psutil
-
-    process = file.name.partition("-")[0]
-    if not process.isdigit():
-        return False
-    try:
-        return bool(psutil.Process(int(process)).create_time() > file.stat().st_mtime)
-    except psutil.NoSuchProcess:
-        return True
-    except psutil.Error:
-        return False
-
-
 def _is_there(path: str) -> bool:
     try:
         choose(path)
     except BackendError:
-        return False
-    return True
-
-
-def _is_whole(file: Path) -> bool:
-    try:
-        session_file.load(file)
-    except (SessionFileError, OSError):
         return False
     return True
 

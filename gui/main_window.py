@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QByteArray, QSize, Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QDialog,
@@ -33,6 +33,7 @@ from logitscope.gui.panels.text import TextPanel
 from logitscope.gui.session import Session
 from logitscope.gui.settings import THEME, ZOOM, Settings
 from logitscope.gui.source_commands import SOURCE_COMMANDS
+from logitscope.gui.unsaved import UnsavedSessions
 from logitscope.gui.widgets.card import Card, CardTitle, PanelDock
 from logitscope.gui.widgets.drop_overlay import DropOverlay
 from logitscope.gui.widgets.insets import inset_numbers
@@ -58,6 +59,7 @@ class MainWindow(QMainWindow):
         self.messages = Messages(session, self)
         self.opener = Opener(session, settings, self.messages, self)
         self.files = SessionFiles(session, self.messages, self)
+        self.unsaved = UnsavedSessions(self.files.recover, self.messages, self)
         self.model_bar = ModelBar(session)
         self.model_bar.stop_wanted.connect(lambda: commands.stop(self))
         self.panels = PanelShelf(PANELS, self._make_panel)
@@ -116,6 +118,7 @@ class MainWindow(QMainWindow):
         recent = QMenu(self)
         recent.aboutToShow.connect(lambda: self.opener.fill_recent(recent))
         self.command_actions["recent"].setMenu(recent)
+        self.command_actions["unsaved"].setMenu(self.unsaved.menu)
         self.model_menu = QMenu(self)
         self.model_menu.aboutToShow.connect(self._fill_model_menu)
         self.model_bar.set_menu(self.model_menu)
@@ -127,7 +130,7 @@ class MainWindow(QMainWindow):
             self.model_menu.addAction(self.command_actions[command_id])
 
     def _lay_out(self) -> None:
-        """The usual layout first, to be able to return to it; then the remembered one."""
+        """The usual layout first, for what the remembered one does not know."""
         room = self.screen().availableSize() - QSize(2, FRAME_HEIGHT)
         self.resize(USUAL_SIZE.boundedTo(room))
         self.ensurePolished()
@@ -136,7 +139,6 @@ class MainWindow(QMainWindow):
             layout.activate()
         docking.place(self, PANELS, self.docks)
         docking.TabNames(self, tuple(self.docks.values()))
-        self._default_layout: QByteArray = self.saveState(LAYOUT_VERSION)
         remembered = self.settings.layout
         if remembered is not None:
             geometry, docks = remembered
@@ -263,8 +265,14 @@ class MainWindow(QMainWindow):
         return text.places if isinstance(text, TextPanel) else ()
 
     def show_recent(self) -> None:
+        self._pop_up(self.model_menu)
+
+    def show_unsaved(self) -> None:
+        self._pop_up(self.unsaved.menu)
+
+    def _pop_up(self, menu: QMenu) -> None:
         name = self.model_bar.name
-        self.model_menu.popup(name.mapToGlobal(name.rect().bottomLeft()))
+        menu.popup(name.mapToGlobal(name.rect().bottomLeft()))
 
     def show_settings(self) -> None:
         from logitscope.gui.dialogs.settings import SettingsDialog
@@ -306,8 +314,7 @@ class MainWindow(QMainWindow):
     def reset_layout(self) -> None:
         for dock in self.docks.values():
             dock.setFloating(False)
-            dock.show()
-        self.restoreState(self._default_layout, LAYOUT_VERSION)
+        docking.place(self, PANELS, self.docks)
 
     def toggle_full_screen(self) -> None:
         self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from logitscope.backends.messages import Finished, RowRef, Stepped
-from logitscope.document import Document
+from logitscope.document import Document, State
 from logitscope.gui.engine import Engine
 from logitscope.gui.history import Change
 
@@ -18,6 +19,8 @@ LONGEST_FRAME_MS = 250
 MODELS_SHARE = 8
 """Of the time, the window draws at most an eighth. A model usually computes with every core, in
 step: whatever the window takes from one of them delays all."""
+Record = Callable[[State, State], Change]
+"""Puts the step from one state to the next on the undo stack."""
 SPEED_STEPS = 32
 """The speed shown is over this many steps: about a second at usual speeds."""
 
@@ -34,6 +37,7 @@ class Runner(QObject):
         self._engine = engine
         self._document = document
         self._change: Change | None = None
+        self._record: Record | None = None
         self._settings = document.state.settings
         """Of the run."""
         self._has_decoded = False
@@ -60,9 +64,10 @@ class Runner(QObject):
         """What was measured is another model's."""
         self._seconds.clear()
 
-    def start(self, max_tokens: int, stop_texts: tuple[str, ...], change: Change) -> None:
+    def start(self, max_tokens: int, stop_texts: tuple[str, ...], record: Record) -> None:
+        """``record`` is called when there is something to undo: a run may make no token."""
         state = self._document.state
-        self._change = change
+        self._record = record
         self._settings = state.settings
         self._has_decoded = False
         self._worked = time.thread_time()
@@ -78,7 +83,10 @@ class Runner(QObject):
 
     def take_step(self, reply: Stepped) -> None:
         self.newest = (self._document.ids[: reply.position], reply.row)
+        before = self._document.state
         self._document.append(replace(reply.step, settings=self._settings))
+        if self._change is None and self._record is not None:
+            self._change = self._record(before, self._document.state)
         if self._has_decoded:
             self._seconds.append(reply.step.seconds)
         # The first row is usually at hand before the run: its time is no decode.

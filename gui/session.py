@@ -1,12 +1,12 @@
 """What the person can do with the document, and what the model process answers.
 
-Panels read the properties of ``SessionView`` and call the methods under "intents"; nothing else
-changes anything.
+Panels read the properties of ``SessionView``; only the methods under "intents" change anything.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QUndoStack
@@ -149,13 +149,13 @@ class Session(SessionView):
         if self._viewer.is_waiting_for_ids:
             self._viewer.when_ready(lambda: self.run(max_tokens, stop_texts))
             return
-        if not self.ids:
-            self.noticed.emit(notices.NOTHING_TO_CONTINUE)
+        if (refusal := self.refusal) is not None:
+            self.noticed.emit(refusal)
             return
         self.select(None)
-        before = self.state
-        change = self._push("Run" if max_tokens > 1 else "Step", before)
-        self._runner.start(max_tokens, stop_texts, change)
+        self.steps.note_change()
+        record = partial(self._history.push, "Run" if max_tokens > 1 else "Step")
+        self._runner.start(max_tokens, stop_texts, record)
 
     def stop(self) -> None:
         """End the run now; what was generated stays."""

@@ -9,10 +9,11 @@ from PySide6.QtCore import QObject, Signal
 
 from logitscope.backends.base import ModelInfo
 from logitscope.document import Document, State
+from logitscope.gui import notices
 from logitscope.gui.engine import Engine
 from logitscope.gui.exploration import Exploration
 from logitscope.gui.loading import Gone, Loading, Wish
-from logitscope.gui.notices import PassCost
+from logitscope.gui.notices import Notice, PassCost
 from logitscope.gui.pass_meter import PassMeter
 from logitscope.gui.reading import Reading
 from logitscope.gui.runner import Runner
@@ -149,6 +150,15 @@ class SessionView(QObject):
     def is_beyond_context(self) -> bool:
         """More tokens stand before the selected position than the model reads at once."""
         return self._viewer.is_beyond_context
+
+    @property
+    def refusal(self) -> Notice | None:
+        """Why nothing can be written behind the text; None where something can."""
+        if not self.ids:
+            return notices.NOTHING_TO_CONTINUE
+        if self.model is not None and len(self.ids) > self.model.context_length:
+            return Notice(self.reading.too_long_sentence(), is_about_text=True)
+        return None
 
     @property
     def reading_numbers(self) -> tuple[int, int]:

@@ -15,9 +15,9 @@ from pytestqt.qtbot import QtBot
 
 from logitscope import session_file
 from logitscope.document import Block, State
-from logitscope.gui.keeping import SUFFIX, recovery_folder
+from logitscope.gui.kept import SUFFIX, recovery_folder
 from logitscope.gui.main_window import MainWindow
-from logitscope.session_file import SavedSession
+from logitscope.session_file import ModelReference, SavedSession
 
 NewWindow = Callable[[], MainWindow]
 
@@ -126,7 +126,7 @@ def test_a_text_that_was_not_saved_is_offered_at_the_next_start(new_window: NewW
     window.session.set_prompt("closed in a hurry")
     window.close()
     window = new_window()
-    window.files.offer_recovery()
+    window.unsaved.offer()
     assert "“closed in a hurry”" in window.messages.kept[0].sentence
     back, _delete = window.messages.kept[0].actions
     back.call()
@@ -144,7 +144,7 @@ def test_what_a_crash_left_is_offered_and_recovered(qtbot: QtBot, new_window: Ne
     noon = datetime(2025, 3, 14, 12, 7)
     os.utime(lost, (noon.timestamp(), noon.timestamp()))
     window = new_window()
-    window.files.offer_recovery()
+    window.unsaved.offer()
     sentence = window.messages.kept[0].sentence
     assert "“before the crash”" in sentence
     assert "14" in sentence
@@ -153,3 +153,123 @@ def test_what_a_crash_left_is_offered_and_recovered(qtbot: QtBot, new_window: Ne
     recover.call()
     assert window.session.state.text == "before\n the crash"
     assert not lost.exists()
+
+
+def unsaved(window: MainWindow) -> list[str]:
+    """Titles of the menu of unsaved sessions, without its last lines."""
+    window.unsaved.menu.aboutToShow.emit()
+    actions = window.unsaved.menu.actions()
+    return [one.text().partition(" – ")[2] for one in actions if " – " in one.text()]
+
+
+def take(window: MainWindow, title: str) -> None:
+    """Choose what a message offers."""
+    open_ones = [one for one in window.messages.kept if window.messages.is_open(one)]
+    (action,) = (a for message in open_ones for a in message.actions if a.title == title)
+    action.call()
+
+
+def test_going_back_and_forth_between_two_unsaved_texts_loses_none(new_window: NewWindow) -> None:
+    window = new_window()
+    window.session.set_prompt("closed in a hurry")
+    window.close()
+    window = new_window()
+    window.unsaved.offer()
+    window.session.set_prompt("typed before the offer was read")
+    take(window, "Bring it back")
+    assert unsaved(window) == ["typed before the offer was read"]
+    take(window, "Bring the old one back")
+    assert window.session.state.text == "typed before the offer was read"
+    assert unsaved(window) == ["closed in a hurry"]
+    take(window, "Bring the old one back")
+    assert window.session.state.text == "closed in a hurry"
+    assert unsaved(window) == ["typed before the offer was read"]
+
+
+def test_a_text_that_was_replaced_unsaved_is_in_the_menu(new_window: NewWindow) -> None:
+    window = new_window()
+    window.session.set_prompt("R&D, not saved")
+    window.command_actions["new_session"].trigger()
+    window.session.set_prompt("the next one")
+    window.files.show(State(blocks=(Block("an example"),)), "Shown.")
+    assert unsaved(window) == ["the next one", "R&&D, not saved"]
+    window.unsaved.menu.actions()[1].trigger()
+    assert window.session.state.text == "R&D, not saved"
+    assert unsaved(window) == ["the next one"]
+
+
+def test_what_needs_no_saving_is_not_kept_when_it_is_replaced(
+    new_window: NewWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = new_window()
+    window.files.new()
+    answer_dialogs(monkeypatch, tmp_path / "mine")
+    window.session.set_prompt("in its file")
+    window.files.save()
+    window.files.new()
+    window.files.show(State(blocks=(Block("an example"),)), "Shown.")
+    window.files.new()
+    assert unsaved(window) == []
+    assert [action.text() for action in window.unsaved.menu.actions()] == ["None"]
+
+
+def test_unsaved_sessions_are_deleted_only_when_that_is_confirmed(new_window: NewWindow) -> None:
+    window = new_window()
+    window.session.set_prompt("not needed")
+    window.files.new()
+    assert unsaved(window) == ["not needed"]
+    window.unsaved.menu.actions()[-1].trigger()
+    assert unsaved(window) == ["not needed"]
+    take(window, "Delete them")
+    assert unsaved(window) == []
+
+
+def test_what_is_brought_back_is_not_saved_over_the_file_that_was_open(
+    new_window: NewWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = new_window()
+    window.session.set_prompt("put aside")
+    window.files.new()
+    window.session.set_prompt("mine")
+    answer_dialogs(monkeypatch, tmp_path / "mine")
+    window.files.save()
+    assert unsaved(window) == ["put aside"]
+    window.unsaved.menu.actions()[0].trigger()
+    answer_dialogs(monkeypatch, tmp_path / "other")
+    window.files.save()
+    assert session_file.load(tmp_path / f"mine{SUFFIX}").state.text == "mine"
+    assert session_file.load(tmp_path / f"other{SUFFIX}").state.text == "put aside"
+
+
+def test_a_session_that_another_window_took_is_said_to_be_gone(new_window: NewWindow) -> None:
+    window = new_window()
+    window.session.set_prompt("put aside")
+    window.files.new()
+    unsaved(window)
+    window.unsaved.menu.actions()[0].trigger()
+    window.unsaved.menu.actions()[0].trigger()
+    assert window.messages.kept[0].sentence == "That session is not kept any more."
+    assert window.session.state.text == "put aside"
+
+
+def test_the_old_session_comes_back_with_its_model(
+    qtbot: QtBot, new_window: NewWindow, tmp_path: Path
+) -> None:
+    other = tmp_path / f"other{SUFFIX}"
+    reference = ModelReference("fake:vocab=300,seed=1", "", "", "")
+    session_file.save(other, SavedSession(State(blocks=(Block("other"),)), reference))
+    window = new_window()
+    session = window.session
+    session.open_model("fake:vocab=500,seed=3")
+    qtbot.waitUntil(lambda: session.is_ready, timeout=20_000)
+    session.set_prompt("of the first model")
+    window.files.open_path(other)
+    qtbot.waitUntil(lambda: session.is_ready and session.model is not None, timeout=20_000)
+    assert session.model is not None
+    assert session.model.path == "fake:vocab=300,seed=1"
+    take(window, "Bring the old one back")
+    qtbot.waitUntil(
+        lambda: session.model is not None and session.model.path == "fake:vocab=500,seed=3",
+        timeout=20_000,
+    )
+    assert session.state.text == "of the first model"

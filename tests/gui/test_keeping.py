@@ -15,7 +15,8 @@ from pytestqt.qtbot import QtBot
 from logitscope import session_file
 from logitscope.document import Block
 from logitscope.gui.engine import Engine
-from logitscope.gui.keeping import SUFFIX, Keeper, lost_sessions
+from logitscope.gui.keeping import Keeper
+from logitscope.gui.kept import SUFFIX, lost_sessions
 from logitscope.gui.session import Session
 from logitscope.sampling import SamplerSettings
 from logitscope.session_file import SessionFileError

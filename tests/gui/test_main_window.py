@@ -198,6 +198,35 @@ def test_a_layout_is_reset(new_window: NewWindow) -> None:
     assert arrangement(again) == usual
 
 
+def test_a_reset_shares_the_room_anew(new_window: NewWindow, qtbot: QtBot) -> None:
+    window = new_window()
+    window.resize(1200, 760)
+    reset = window.command_actions["reset_layout"]
+    loss, origin = window.docks["loss"], window.docks["origin"]
+    reset.trigger()
+    qtbot.waitUntil(lambda: loss.width() < origin.width())
+    before = loss.width()
+    window.resizeDocks([loss, origin], [900, 100], Qt.Orientation.Horizontal)
+    qtbot.waitUntil(lambda: loss.width() > origin.width())
+    reset.trigger()
+    qtbot.waitUntil(lambda: loss.width() == before)
+
+
+def test_a_reset_of_a_window_that_is_low_by_now_makes_tabs(
+    new_window: NewWindow, qtbot: QtBot
+) -> None:
+    window = new_window()
+    distribution, sampling = window.docks["distribution"], window.docks["sampling"]
+    window.resize(1022, 760)
+    window.command_actions["reset_layout"].trigger()
+    assert window.tabifiedDockWidgets(distribution) == []
+    window.resize(1022, 608)
+    window.command_actions["reset_layout"].trigger()
+    assert window.tabifiedDockWidgets(distribution) == [sampling]
+    qtbot.waitUntil(window.panels["distribution"].isVisible)
+    assert not window.panels["sampling"].isVisible()
+
+
 def test_docks_can_be_tabbed(qtbot: QtBot, window: MainWindow) -> None:
     window.tabifyDockWidget(window.docks["distribution"], window.docks["sampling"])
     window.focus_panel("distribution")

@@ -23,7 +23,8 @@ from logitscope.branches import branches
 from logitscope.distribution import Distribution
 from logitscope.document import Document
 from logitscope.gui.engine import Engine
-from logitscope.gui.keeping import SUFFIX, Keeper
+from logitscope.gui.keeping import Keeper
+from logitscope.gui.kept import SUFFIX
 from logitscope.gui.panels.text import TextPanel
 from logitscope.gui.session import Session
 from logitscope.sampling import SamplerSettings

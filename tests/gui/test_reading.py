@@ -17,7 +17,7 @@ from logitscope.backends.base import LoadOptions
 from logitscope.backends.fake import load as load_fake
 from logitscope.distribution import log_softmax
 from logitscope.gui.engine import Engine
-from logitscope.gui.notices import Notice
+from logitscope.gui.notices import CONTEXT_FULL, Notice
 from logitscope.gui.panels.branches import BranchesPanel
 from logitscope.gui.panels.compare import ComparePanel
 from logitscope.gui.panels.distribution import DistributionPanel
@@ -338,3 +338,42 @@ def write(qtbot: QtBot, session: Session, loss: LossPanel, prompt: str, model: s
 
 def veiled(loss: LossPanel) -> bool:
     return bool(loss.curve.plot.foregroundBrush().style() != Qt.BrushStyle.NoBrush)
+
+
+def test_a_run_behind_a_text_that_is_too_long_is_refused_and_leaves_nothing_to_undo(
+    qtbot: QtBot, session: Session
+) -> None:
+    notices: list[Notice] = []
+    session.noticed.connect(notices.append)
+    session.open_model("fake:vocab=500,seed=3,context=8")
+    session.set_prompt("more than eight tokens")
+    qtbot.waitUntil(lambda: session.reading.stage is Stage.TOO_LONG, timeout=WAIT_MS)
+    session.undo_stack.clear()
+    notices.clear()
+    session.run(4)
+    session.step()
+    assert not session.is_running
+    assert [notice.sentence for notice in notices] == [session.reading.too_long_sentence()] * 2
+    assert not session.undo_stack.canUndo()
+
+
+def test_a_run_that_writes_nothing_leaves_nothing_to_undo(qtbot: QtBot, session: Session) -> None:
+    notices: list[Notice] = []
+    session.noticed.connect(notices.append)
+    session.open_model("fake:vocab=500,seed=3,context=8")
+    session.set_prompt("1234567")
+    qtbot.waitUntil(lambda: session.is_ready and session.row_is_current, timeout=WAIT_MS)
+    assert len(session.ids) == 8
+    session.undo_stack.clear()
+    session.run(4)
+    qtbot.waitUntil(lambda: bool(notices))
+    assert notices == [CONTEXT_FULL]
+    assert not session.undo_stack.canUndo()
+    session.set_prompt("123456")
+    qtbot.waitUntil(lambda: session.is_ready and session.row_is_current, timeout=WAIT_MS)
+    session.run(4)
+    qtbot.waitUntil(lambda: len(notices) == 2, timeout=WAIT_MS)
+    assert len(session.ids) == 8
+    assert session.undo_stack.undoText() == "Run"
+    session.undo()
+    assert len(session.ids) == 7

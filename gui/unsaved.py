@@ -1,0 +1,80 @@
+"""Sessions that were not saved: the offer at the start, and the menu that lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QDateTime, QLocale, QObject
+from PySide6.QtWidgets import QMenu, QWidget
+
+from logitscope import session_file
+from logitscope.gui.kept import lost_sessions, recovery_folder
+from logitscope.gui.message import Action, Message, Severity
+from logitscope.gui.notify import Messages
+
+SHOWN_OF_TEXT = 40
+"""Characters of a session's text that its offer shows."""
+
+
+class UnsavedSessions(QObject):
+    """Each can be brought back for as long as its copy is kept."""
+
+    def __init__(
+        self, recover: Callable[[Path], object], messages: Messages, window: QWidget
+    ) -> None:
+        super().__init__(window)
+        self._recover = recover
+        self._messages = messages
+        self.menu = QMenu(window)
+        self.menu.aboutToShow.connect(self._fill)
+
+    def offer(self) -> None:
+        """Offer the newest that was closed, put aside, or lost in a crash."""
+        copy = next(lost_sessions(recovery_folder()), None)
+        if copy is None:
+            return
+        when, begin = _when_and_begin(copy)
+        words = self.tr("A session of {when} was not saved; it is kept.")
+        if begin:
+            words = self.tr("A session of {when} was not saved; its text is kept: “{begin}”.")
+        back = Action(self.tr("Bring it back"), partial(self._recover, copy))
+        delete = Action(self.tr("Delete it"), partial(_delete, (copy,)))
+        self._messages.put(
+            Message(
+                words.format(when=when, begin=begin),
+                severity=Severity.PROBLEM,
+                actions=(back, delete),
+            )
+        )
+
+    def _fill(self) -> None:
+        self.menu.clear()
+        copies = tuple(lost_sessions(recovery_folder()))
+        for copy in copies:
+            title = " – ".join(filter(None, _when_and_begin(copy))).replace("&", "&&")
+            self.menu.addAction(title, partial(self._recover, copy))
+        if not copies:
+            self.menu.addAction(self.tr("None")).setEnabled(False)
+            return
+        self.menu.addSeparator()
+        self.menu.addAction(self.tr("Delete these…"), partial(self._ask_to_delete, copies))
+
+    def _ask_to_delete(self, copies: Sequence[Path]) -> None:
+        words = self.tr("The unsaved sessions ({count}) will be gone for good.")
+        sentence = words.format(count=len(copies))
+        self._messages.say(sentence, Action(self.tr("Delete them"), partial(_delete, copies)))
+
+
+def _delete(copies: Sequence[Path]) -> None:
+    for copy in copies:
+        copy.unlink(missing_ok=True)
+
+
+def _when_and_begin(copy: Path) -> tuple[str, str]:
+    """When it was kept and how its text begins: what one goes by when choosing."""
+    at = QDateTime.fromSecsSinceEpoch(int(copy.stat().st_mtime))
+    text = " ".join(session_file.load(copy).state.text.split())
+    begin = text if len(text) <= SHOWN_OF_TEXT else text[: SHOWN_OF_TEXT - 1].rstrip() + "…"
+    return QLocale().toString(at, QLocale.FormatType.ShortFormat), begin
