@@ -4,8 +4,9 @@ Choosing comes first and decoding goes on at once; the numbers of a step (softma
 top 10: about 1 ms at 262,144 entries, where a decode of a small model takes 15 ms) are worked
 out in a second thread while the library, which releases the interpreter lock, decodes. Where the
 library computes on every core, this would cost more than it saves: its threads work in step, so
-that all of them wait for the one that shares its core (2.2 ms a token instead of 1.6). For the same
-reason the window is then not woken for each token.
+that all of them wait for the one that shares its core (2.2 ms a token instead of 1.6). Steps are
+then worked out several together, which takes 0.5 ms each instead of 0.8, because the weights that
+a decode reads leave nothing else in the caches; and the window is woken less often.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ _QUEUE_LENGTH = 4
 _TOP = 10
 _HOLD_SECONDS = 0.1
 """Between two deliveries of steps where no core is free: as often as the window follows a run."""
+_HELD_BYTES = 16 << 20
+"""Of rows that wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class StepWriter:
         self._number = number
         self._ring = ring
         self._send = send
-        self._held: list[Stepped] = []
+        self._held: list[_Made] = []
         self._sent = -_HOLD_SECONDS
         """When steps were sent last."""
         self._queue: queue.Queue[_Made | None] = queue.Queue(_QUEUE_LENGTH)
@@ -71,8 +74,9 @@ class StepWriter:
         if self._thread is not None:
             self._queue.put(made)
             return
-        self._held.append(self._stepped(made))
-        if time.monotonic() - self._sent >= _HOLD_SECONDS:
+        self._held.append(made)
+        is_full = len(self._held) * made.row.nbytes >= _HELD_BYTES
+        if is_full or time.monotonic() - self._sent >= _HOLD_SECONDS:
             self._send_held()
 
     def finish(self) -> None:
@@ -86,8 +90,8 @@ class StepWriter:
 
     def _send_held(self) -> None:
         if self._held:
-            self._send(self._held)
-            self._held = []
+            held, self._held = self._held, []
+            self._send([self._stepped(made) for made in held])
             self._sent = time.monotonic()
 
     def _run(self) -> None:

@@ -227,24 +227,29 @@ class Distribution:
     def head(self, k: int) -> Head:
         """The ``min(k, V)`` likeliest with their probabilities, and the rest in one sum."""
         ids = self.top(k)
-        return Head(
-            ids=ids,
-            probabilities=self.weights[ids] / (1.0 + self._rest),
-            tail_count=len(self) - len(ids),
-            tail_mass=self._mass_without(ids),
-        )
+        probabilities, tail_mass = self.split(ids)
+        return Head(ids, probabilities, tail_count=len(self) - len(ids), tail_mass=tail_mass)
 
     def tail_mass(self, k: int) -> float:
-        """Probability of everything but the k likeliest, added up directly.
+        """Probability of everything but the k likeliest, added up directly."""
+        return self.split(self.top(k))[1]
 
-        One minus the head would lose a tail below 1e-16.
+    def split(self, ids: Ids) -> tuple[Vector, float]:
+        """Probabilities of ``ids``, and of all others together; the latter are added up directly,
+        since one minus a head would lose a tail below 1e-16.
         """
-        return self._mass_without(self.top(k))
-
-    def _mass_without(self, ids: Ids) -> float:
         others = np.ones(len(self), dtype=np.bool_)
         others[ids] = False
-        return masked_sum(self.weights, others) / (1.0 + self._rest)
+        return self.probabilities_of(ids), self.mass_where(others)
+
+    def probabilities_of(self, ids: Ids) -> Vector:
+        """``probabilities[ids]``, without those of the whole vocabulary, which take a millisecond
+        and 2 MB at 262,144 entries."""
+        return self.weights[ids] / (1.0 + self._rest)
+
+    def mass_where(self, mask: NDArray[np.bool_]) -> float:
+        """Probability of what a mask, shape (V,), picks together."""
+        return masked_sum(self.weights, mask) / (1.0 + self._rest)
 
     def mass(self, ids: Sequence[int] | Ids) -> float:
         """Probability of a set of distinct ids together."""

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from logitscope.chain import HEADS
 from logitscope.distribution import Distribution, smallest_set
-from logitscope.exponentials import masked_sum
 from logitscope.ranking import Ids
 from logitscope.sampling import KEPT, NEVER_POSSIBLE, STAGE_CODES, Shaped, Stage
 
@@ -78,7 +77,7 @@ def raw_rows(distribution: Distribution, count: int, others: Sequence[int] = ())
     ids = np.concatenate([head, np.array(extra, dtype=np.int64)])
     extra_ranks = [distribution.rank(other) for other in extra]
     ranks = np.concatenate([np.arange(1, len(head) + 1), np.array(extra_ranks, dtype=np.int64)])
-    raw, rest = _split(distribution.probabilities, ids)
+    raw, rest = distribution.split(ids)
     return RawRows(distribution, ids, len(head), ranks, raw, rest)
 
 
@@ -100,15 +99,6 @@ def tabulate(rows: RawRows, shaped: Shaped) -> StepTable:
     )
 
 
-def _split(probabilities: Vector, ids: Ids) -> tuple[Vector, float]:
-    """The entries of ``ids``, and the sum of all others: one minus the head would lose a small
-    tail to rounding.
-    """
-    others = probabilities.copy()
-    others[ids] = 0.0
-    return probabilities[ids], float(others.sum())
-
-
 def _codes(shaped: Shaped, ids: Ids) -> NDArray[np.uint8]:
     if shaped.kept == shaped.n_vocab:
         return np.full(len(ids), KEPT, dtype=np.uint8)
@@ -121,7 +111,7 @@ def _removed_outside(distribution: Distribution, shaped: Shaped, ids: Ids) -> tu
     gone = shaped.removed_by != KEPT
     gone[ids] = False
     # No dot product: OpenBLAS would wake its threads, which then spin for 10 ms on another core.
-    return int(np.count_nonzero(gone)), masked_sum(distribution.probabilities, gone)
+    return int(np.count_nonzero(gone)), distribution.mass_where(gone)
 
 
 def stage_of(code: int) -> Stage | None:
@@ -141,7 +131,7 @@ def tokens_holding(distribution: Distribution, mass: float) -> int:
     ranking, but without sorting it where a few thousand tokens suffice.
     """
     for size in (*HEADS, len(distribution)):
-        head = distribution.probabilities[distribution.top(size)]
+        head = distribution.probabilities_of(distribution.top(size))
         count = smallest_set(head, mass)
         if count < len(head):
             break

@@ -146,7 +146,7 @@ def _fill(numbers: TokenNumbers, rows: Matrix, targets: NDArray[np.int64], part:
     log_total = np.log1p(rest)
     numbers.log_probability[part] = own.astype(np.float64) - peak - log_total
     numbers.entropy[part] = log_total + surprise / (1.0 + rest)
-    numbers.rank[part] = _ranks(block, own, ids)
+    numbers.rank[part] = _ranks(block, own, ids, best)
     lead = np.take_along_axis(block, best, axis=1).astype(np.float64) - peak[:, None]
     width = min(best.shape[1], numbers.top_ids.shape[1])
     numbers.top_ids[part, :width] = best[:, :width]
@@ -200,16 +200,24 @@ def _line_sums(matrix: Matrix, factor: Matrix | None = None) -> NDArray[np.float
     return sums
 
 
-def _ranks(block: Matrix, own: NDArray[np.float32], ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Rank of ``ids[i]``, whose value is ``own[i]``, in row i; ties by lower id; (n,)."""
+def _ranks(
+    block: Matrix, own: NDArray[np.float32], ids: NDArray[np.int64], best: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Rank of ``ids[i]``, whose value is ``own[i]``, in row i, of which ``best[i]`` are the
+    likeliest; ties by lower id; (n,)."""
     if block.shape[1] >= _LONG_ROW:
-        each = zip(block, ids.tolist(), strict=True)
-        return np.array([rank_within(row, token_id) for row, token_id in each], dtype=np.int64)
+        each = zip(block, ids.tolist(), best.tolist(), strict=True)
+        return np.array([_rank(*line) for line in each], dtype=np.int64)
     ranks: NDArray[np.int64] = (block > own[:, None]).sum(axis=1, dtype=np.int64) + 1
     reaching = (block >= own[:, None]).sum(axis=1, dtype=np.int64)
     for line in np.flatnonzero(reaching > ranks).tolist():
         ranks[line] = rank_within(block[line], int(ids[line]))
     return ranks
+
+
+def _rank(row: NDArray[np.float32], token_id: int, best: list[int]) -> int:
+    """Most tokens are among the likeliest, and need not be counted up to."""
+    return best.index(token_id) + 1 if token_id in best else rank_within(row, token_id)
 
 
 def _top_rows(block: Matrix, k: int) -> NDArray[np.int64]:

@@ -47,9 +47,12 @@ tokens a second each cost them 0.4 ms."""
 
 
 class Engine(QObject):
-    """Asks the model process; every answer comes through ``replied`` in the window's thread."""
+    """Asks the model process; every answer comes through a signal in the window's thread."""
 
     replied = Signal(object)
+    """Any answer but a step."""
+    stepped = Signal(object)
+    """A step of a run: a hundred a second, of which a dozen who hear ``replied`` want nothing."""
     activity_changed = Signal(object)
     _arrived = Signal(object)
 
@@ -145,7 +148,7 @@ class Engine(QObject):
 
     def _take(self, reply: Reply) -> None:
         self._follow(reply)
-        self.replied.emit(reply)
+        (self.stepped if isinstance(reply, Stepped) else self.replied).emit(reply)
 
     def _follow(self, reply: Reply) -> None:
         match reply:

@@ -134,7 +134,8 @@ class SessionFiles(QObject):
         copy = self.keeper.put_aside(before)
         self._messages.settle(Topic.SESSION)
         if copy is not None:
-            sentence += " " + self.tr("The one before was not saved; it is kept.")
+            words = self.tr("What was there is kept under File > Unsaved sessions.")
+            sentence = f"{sentence} {words}"
         if before.state.text or before.state.count > 0:
             back = Action(self.tr("Bring the old one back"), partial(self._return_to, before, copy))
             self._messages.say(sentence, back, topic=Topic.SESSION)

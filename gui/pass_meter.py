@@ -18,6 +18,7 @@ class PassMeter(QObject):
         super().__init__(parent)
         self.log = PassLog()
         engine.replied.connect(self._take)
+        engine.stepped.connect(self._take)
 
     def _take(self, reply: Reply) -> None:
         match reply:

@@ -46,6 +46,7 @@ class Runner(QObject):
         self._timer.timeout.connect(self._begin_frame)
         self._worked = 0.0
         """Processor seconds of this thread when the last frame began."""
+        engine.stepped.connect(self._take_step)
         self.number = 0
         self.newest: tuple[tuple[int, ...], RowRef] | None = None
         """The ids before the newest row, and where it is; taken by the session once a frame."""
@@ -81,7 +82,9 @@ class Runner(QObject):
         )
         self.running_changed.emit()
 
-    def take_step(self, reply: Stepped) -> None:
+    def _take_step(self, reply: Stepped) -> None:
+        if reply.number != self.number:
+            return
         self.newest = (self._document.ids[: reply.position], reply.row)
         before = self._document.state
         self._document.append(replace(reply.step, settings=self._settings))

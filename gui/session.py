@@ -20,7 +20,6 @@ from logitscope.backends.messages import (
     Finished,
     Loaded,
     Reply,
-    Stepped,
 )
 from logitscope.blocks import with_text
 from logitscope.document import Block, State
@@ -326,8 +325,6 @@ class Session(SessionView):
                 self._model_arrived(reply)
             case Evaluated():
                 self._evaluation_arrived(reply)
-            case Stepped() if reply.number == self._runner.number:
-                self._runner.take_step(reply)
             case Finished() if reply.number == self._runner.number:
                 self._run_finished(reply)
             case Finished():

@@ -93,6 +93,9 @@ class LossCurve(QWidget):
         self._box = item.getViewBox()
         self._box.setMouseEnabled(x=True, y=False)
         item.getAxis("left").setWidth(36)
+        for side in ("left", "bottom"):
+            # There is no unit to put a prefix to, and to find that out took 0.7 ms a frame.
+            item.getAxis(side).enableAutoSIPrefix(False)
         self._marks = library.PlotCurveItem(connect="pairs")
         self._curve = library.PlotCurveItem(connect="finite")
         self._expected = library.PlotCurveItem(connect="finite")

@@ -167,7 +167,7 @@ def test_a_run_is_not_disturbed(qtbot: QtBot, stage: OriginStage, ready: Origina
     while stage.engine.requests[number - 1] != "generate":
         number -= 1
     asked = len(stage.asked)
-    stage.engine.replied.emit(Stepped(number, len(PROMPT) + 4, step_of(60), RowRef(0, 0)))
+    stage.engine.stepped.emit(Stepped(number, len(PROMPT) + 4, step_of(60), RowRef(0, 0)))
     qtbot.waitUntil(lambda: not ready.is_working)
     assert len(stage.asked) == asked
     stage.engine.replied.emit(Finished(number, Ending.LENGTH))

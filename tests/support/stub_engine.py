@@ -24,6 +24,7 @@ class StubEngine(QObject):
     """Answers nothing by itself; ``requests`` holds what was asked."""
 
     replied = Signal(object)
+    stepped = Signal(object)
     activity_changed = Signal(object)
 
     def __init__(self) -> None:
