@@ -37,6 +37,7 @@ from logitscope.gui.unsaved import UnsavedSessions
 from logitscope.gui.widgets.card import Card, CardTitle, PanelDock
 from logitscope.gui.widgets.drop_overlay import DropOverlay
 from logitscope.gui.widgets.insets import inset_numbers
+from logitscope.gui.widgets.sheltered import Sheltered
 from logitscope.gui.widgets.toast_stack import ToastStack
 from logitscope.gui.widgets.token_painter import CellStyle
 from logitscope.gui.words import translated
@@ -113,7 +114,7 @@ class MainWindow(QMainWindow):
         bar = QMenuBar(top)
         self.command_actions.fill(bar)
         layout.addWidget(bar)
-        layout.addWidget(self.model_bar)
+        layout.addWidget(Sheltered(self.model_bar, top))
         self.setMenuWidget(top)
         recent = QMenu(self)
         recent.aboutToShow.connect(lambda: self.opener.fill_recent(recent))
@@ -187,7 +188,9 @@ class MainWindow(QMainWindow):
         file = "" if keeper.path is None else f"{keeper.path.name}[*] – "
         name = "" if model is None else f"{model.name} – "
         self.setWindowTitle(f"{file}{name}Logitscope")
-        self.setWindowModified(keeper.path is not None and keeper.is_modified)
+        is_modified = keeper.path is not None and keeper.is_modified
+        if is_modified != self.isWindowModified():
+            self.setWindowModified(is_modified)
 
     def _show_message(self, message: Message) -> None:
         if message.severity is Severity.BUG:

@@ -316,6 +316,8 @@ class Session(SessionView):
                 self._viewer.show(row)
         if not self.is_running:
             self._viewer.look()
+        # In this turn, and so in one painting of the window with what follows the path.
+        self.frames.flush()
 
     # -- replies ----------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from logitscope.gui.widgets import numbers
 from logitscope.gui.widgets.bars_data import Scale
 from logitscope.gui.widgets.eliding_label import ElidingLabel
 from logitscope.gui.widgets.plain import plain_tip
+from logitscope.gui.widgets.sheltered import Sheltered
 from logitscope.gui.widgets.slider_field import make_plain
 from logitscope.step_table import tokens_holding
 from logitscope.units import bits
@@ -83,7 +84,7 @@ class DistributionPanel(QWidget):
         layout.setContentsMargins(theme.GRID, theme.GRID, theme.GRID, 0)
         layout.setSpacing(theme.GRID // 2)
         layout.addLayout(self._top_row())
-        layout.addWidget(self._figures)
+        layout.addWidget(Sheltered(self._figures, self))
         layout.addWidget(self.tabs, 1)
         self._place_focus()
 
@@ -107,7 +108,7 @@ class DistributionPanel(QWidget):
         self.scale_box.currentIndexChanged.connect(self._scale_chosen)
         row = QHBoxLayout()
         row.setSpacing(theme.GRID // 2)
-        row.addWidget(self._after, 1)
+        row.addWidget(Sheltered(self._after, self), 1)
         row.addWidget(self.count_box)
         row.addWidget(self.scale_box)
         return row

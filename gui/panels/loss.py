@@ -100,6 +100,7 @@ class LossPanel(QWidget):
         session = self._session
         self._frame = QTimer(self, interval=FRAME_MS, singleShot=True)
         self._frame.timeout.connect(self._refresh)
+        session.frames.triggered.connect(self._refresh_with_others)
         self._turns = Turns(self)
         self._turns.finished.connect(self._refresh_again)
         self._averages = QTimer(self, interval=SUMMARY_MS, singleShot=True)
@@ -293,6 +294,12 @@ class LossPanel(QWidget):
         self._turns.start(self._pieces(dirty))
         if len(self.table) < LONG_TEXT:
             self._turns.finish()
+
+    def _refresh_with_others(self) -> None:
+        """What waits for its frame is painted with the other panels, and the window only once."""
+        if self._frame.isActive():
+            self._frame.stop()
+            self._refresh()
 
     def _refresh_again(self) -> None:
         """Something changed while a long text was being shown piece by piece."""

@@ -20,6 +20,7 @@ from logitscope.gui.widgets.draw_bar import DrawBar, Interval
 from logitscope.gui.widgets.eliding_label import ElidingLabel
 from logitscope.gui.widgets.frequency_view import FrequencyRow, FrequencyView
 from logitscope.gui.widgets.plain import plain, plain_tip, set_tip
+from logitscope.gui.widgets.sheltered import Sheltered
 from logitscope.sampling import SamplerSettings, Shaped
 from logitscope.steps import Draw, Origin, StepRecord
 
@@ -73,6 +74,7 @@ class DrawSection(QWidget):
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         # Its text changes with every move of a slider: it must not lay out the panel again.
         self.sentence.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.sentence.setMinimumWidth(1)
         buttons = QHBoxLayout()
         buttons.addWidget(self.again)
         buttons.addWidget(self.many)
@@ -81,7 +83,7 @@ class DrawSection(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
-        layout.addWidget(self.sentence)
+        layout.addWidget(Sheltered(self.sentence, self))
         layout.addWidget(self.bar)
         # Before lines that come and go: the buttons stay where they are.
         layout.addLayout(buttons)
