@@ -61,6 +61,8 @@ class Engine(QObject):
         self._arrived.connect(self._take, Qt.ConnectionType.QueuedConnection)
         self._client = ModelClient(self._arrived.emit)
         self.activity = IDLE
+        self._scored_before = 0, 0
+        """Tokens known before the current scoring request, and all."""
         self._told = 0.0
         """When a change of ``activity`` was told last."""
 
@@ -100,9 +102,15 @@ class Engine(QObject):
         self._set_activity(Activity(Phase.DECODE, 0, max_tokens, number))
         return number
 
-    def score(self, ids: tuple[int, ...], start: int, stop: int) -> int:
+    def score(
+        self, ids: tuple[int, ...], start: int, stop: int, *, known: int = 0, of: int | None = None
+    ) -> int:
+        """``known`` tokens ``of`` so many have been scored by requests before this one: progress
+        is told of the whole text, not of each of its windows."""
         number = self._client.score(ids, start, stop)
-        self._set_activity(Activity(Phase.SCORE, 0, stop - start, number))
+        whole = stop - start if of is None else of
+        self._scored_before = known, whole
+        self._set_activity(Activity(Phase.SCORE, known, whole, number))
         return number
 
     def tokenize(self, text: str, *, add_special: bool = False, parse_special: bool = False) -> int:
@@ -152,6 +160,9 @@ class Engine(QObject):
 
     def _follow(self, reply: Reply) -> None:
         match reply:
+            case Progress(number, Phase.SCORE, done, _):
+                known, whole = self._scored_before
+                self._set_activity(Activity(Phase.SCORE, known + done, whole, number))
             case Progress(number, phase, done, total):
                 self._set_activity(Activity(phase, done, total, number))
             case Stepped(number):

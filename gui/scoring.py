@@ -211,7 +211,10 @@ class Scorer(QObject):
         window = self._window_of(start)
         ids = window_ids(self._table.ids, window.begin, window.end, self._bos)
         self._pass = Window(window.begin, window.end, start)
-        self._number = self._session.engine.score(ids, start - window.begin, len(ids))
+        known, whole = self._progress
+        self._number = self._session.engine.score(
+            ids, start - window.begin, len(ids), known=known, of=whole
+        )
         self._tell_progress()
         self.state_changed.emit()
 
@@ -261,8 +264,13 @@ class Scorer(QObject):
         self.changed.emit(start, start + len(reply.rank))
         self._tell_progress()
 
+    @property
+    def _progress(self) -> tuple[int, int]:
+        """Tokens whose loss is known, and all that have one."""
+        return self._table.known, max(len(self._table) - 1, 0)
+
     def _tell_progress(self) -> None:
-        self.progressed.emit(self._table.known, max(len(self._table) - 1, 0))
+        self.progressed.emit(*self._progress)
 
 
 def _raise(error: Exception) -> None:

@@ -183,7 +183,7 @@ class WindowsRow(FlowRow):
             box.setRange(*limits)
             box.setValue(value)
             box.blockSignals(False)
-        words = self.tr("– every scored token has at least {n} before it")
+        words = self.tr("– every token is scored with at least {n} before it, or all there are")
         self.note.setText(words.format(n=numbers.count(size - stride)))
         self.note.setToolTip(self.note.text())
 

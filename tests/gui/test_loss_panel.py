@@ -192,7 +192,7 @@ def test_a_hidden_panel_asks_for_nothing(qtbot: QtBot, session: Session, panel: 
     panel.hide()
     asked: list[object] = []
     score = session.engine.score
-    session.engine.score = lambda *a: asked.append(a) or score(*a)  # type: ignore[method-assign]
+    session.engine.score = lambda *a, **n: asked.append(a) or score(*a, **n)  # type: ignore[method-assign]
     session.set_prompt("Another text.")
     qtbot.waitUntil(lambda: session.is_ready and session.row_is_current)
     assert asked == []

@@ -10,8 +10,9 @@ from pytestqt.qtbot import QtBot
 
 from logitscope.backends.base import LoadOptions
 from logitscope.backends.fake import load as load_fake
+from logitscope.backends.messages import Phase
 from logitscope.distribution import log_softmax
-from logitscope.gui.engine import Engine
+from logitscope.gui.engine import Activity, Engine
 from logitscope.gui.scoring import Scorer
 from logitscope.gui.session import Session
 from logitscope.gui.subjects import OpenedText
@@ -75,7 +76,7 @@ def test_generated_tokens_need_no_pass(qtbot: QtBot, session: Session, scorer: S
     qtbot.waitUntil(lambda: complete(session, scorer))
     asked: list[int] = []
     score = session.engine.score
-    session.engine.score = lambda *a: asked.append(1) or score(*a)  # type: ignore[method-assign]
+    session.engine.score = lambda *a, **n: asked.append(1) or score(*a, **n)  # type: ignore[method-assign]
     session.run(6)
     qtbot.waitUntil(lambda: bool(session.document.path) and complete(session, scorer))
     assert asked == []
@@ -89,9 +90,9 @@ def test_a_text_within_the_context_is_one_request(
     asked: list[tuple[int, int, int]] = []
     score = engine.score
 
-    def spy(ids: tuple[int, ...], start: int, stop: int) -> int:
+    def spy(ids: tuple[int, ...], start: int, stop: int, **progress: int) -> int:
         asked.append((len(ids), start, stop))
-        return score(ids, start, stop)
+        return score(ids, start, stop, **progress)
 
     engine.score = spy  # type: ignore[method-assign]
     session.set_prompt("word " * 12)
@@ -137,9 +138,9 @@ def test_another_model_is_not_asked_about_the_ids_of_the_one_before(
     asked: list[tuple[int, ...]] = []
     score = session.engine.score
 
-    def noted(ids: tuple[int, ...], start: int, stop: int) -> int:
+    def noted(ids: tuple[int, ...], start: int, stop: int, **progress: int) -> int:
         asked.append(ids)
-        return score(ids, start, stop)
+        return score(ids, start, stop, **progress)
 
     monkeypatch.setattr(session.engine, "score", noted)
     session.open_model("fake:vocab=300,seed=6,context=64")
@@ -176,6 +177,22 @@ def test_a_long_text_is_scored_in_windows(qtbot: QtBot, session: Session) -> Non
         loss = -log_softmax(backend.next_logits(read))[ids[p]]
         assert scorer.table.loss[p] == pytest.approx(loss, abs=1e-6)
     backend.close()
+
+
+def test_progress_is_that_of_the_whole_text_not_of_a_window(qtbot: QtBot, session: Session) -> None:
+    subject = OpenedText(session)
+    scorer = Scorer(session, subject)
+    told: list[Activity] = []
+    session.engine.activity_changed.connect(told.append)
+    subject.set_text("The sky is blue and the sea is grey. " * 9, "sample")
+    scorer.set_active(True)
+    ids = done(qtbot, scorer, subject)
+    scoring = [activity for activity in told if activity.phase is Phase.SCORE]
+    assert {activity.total for activity in scoring} == {len(ids) - 1}
+    counts = [activity.done for activity in scoring]
+    assert counts == sorted(counts)
+    assert counts[0] == 0
+    assert counts[-1] >= len(ids) - 1 - scorer.window_size
 
 
 def test_other_windows_score_again(qtbot: QtBot, session: Session) -> None:
