@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ Vector = NDArray[np.float64]
 
 BLOCK = 256
 """Values summed up in one block; a view of more than this a column reads blocks only."""
+OVERLAP = 16
+"""Columns a rolling mean reaches over at least: neighbours that shared less would be jagged."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,15 +49,16 @@ def envelope(series: Vector, start: int, stop: int, columns: int) -> Envelope:
     return Envelope(start + (begins + edges[1:] - 1) / 2.0, low, high, mean)
 
 
-def rolling_mean(series: Vector, width: int) -> Vector:
+def rolling_mean(series: Vector, width: int, at: NDArray[np.int64] | None = None) -> Vector:
     """Mean of the known values among the ``width`` around each position; NaN where none is.
 
-    (n,) to (n,); the window is cut at both ends. Infinite values count as unknown.
+    (n,) to (n,), or to (k,) for the k positions ``at``; the window is cut at both ends. Infinite
+    values count as unknown.
     """
     known = np.isfinite(series)
     sums = np.concatenate(([0.0], np.cumsum(np.where(known, series, 0.0))))
     counts = np.concatenate(([0], np.cumsum(known)))
-    middle = np.arange(len(series))
+    middle = np.arange(len(series)) if at is None else at
     begin = np.maximum(middle - width // 2, 0)
     end = np.minimum(begin + width, len(series))
     held = counts[end] - counts[begin]
@@ -96,10 +100,6 @@ class BlockedSeries:
             made = np.concatenate([getattr(part, name) for part in parts])
             getattr(self._blocks, name)[first:last] = made
 
-    def slice(self, start: int, stop: int) -> Vector:
-        """The values themselves."""
-        return self._read(start, stop)
-
     def envelope(self, start: int, stop: int, columns: int) -> Envelope:
         """As ``envelope``; of wide stretches the columns are whole blocks, so that they reach up
         to a block beyond, and a mean weighs blocks alike."""
@@ -112,6 +112,23 @@ class BlockedSeries:
         mean = envelope(self._blocks.mean, first, last, columns)
         x = (low.x + 0.5) * BLOCK - 0.5
         return Envelope(np.minimum(x, len(self) - 1), low.low, high.high, mean.mean)
+
+    def rolling_mean(self, columns: Envelope, width: int) -> Vector:
+        """At the middles of these columns of ``envelope``: over ``width`` positions, or over
+        ``OVERLAP`` columns where that is more. NaN where the column itself holds no known value.
+        """
+        middles = columns.x
+        if len(middles) == 0:
+            return np.zeros(0)
+        step = float(middles[-1] - middles[0]) / max(len(middles) - 1, 1)
+        size = BLOCK if step >= BLOCK else 1
+        reach = math.ceil(max(width, OVERLAP * step) / size)
+        at = middles.astype(np.int64) // size
+        begin, end = max(0, int(at[0]) - reach), int(at[-1]) + reach
+        near = self._read(begin, end) if size == 1 else self._blocks.mean[begin:end]
+        mean = rolling_mean(near, reach, at - begin)
+        # Where nothing is known there is no mean, though a neighbour may be known.
+        return np.where(np.isnan(columns.mean), np.nan, mean)
 
     def _read(self, start: int, stop: int) -> Vector:
         return self._sign * self._values[start:stop]

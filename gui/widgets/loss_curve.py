@@ -12,17 +12,14 @@ from PySide6.QtGui import (
     QHelpEvent,
     QKeyEvent,
     QMouseEvent,
-    QResizeEvent,
 )
 from PySide6.QtWidgets import QToolTip, QVBoxLayout, QWidget
 
 from logitscope.axis_steps import round_steps
-from logitscope.envelope import BlockedSeries, Envelope, rolling_mean
+from logitscope.envelope import BlockedSeries
 from logitscope.gui import colors, plot_library, theme
 from logitscope.gui.turns import Turns
 from logitscope.gui.widgets.token_canvas import STALE_OPACITY
-
-Vector = NDArray[np.float64]
 
 USUAL_TOP = 10.0
 """Nats: the axis reaches at least so far, so that texts compare."""
@@ -112,6 +109,8 @@ class LossCurve(QWidget):
         self._line.hide()
         self._pointer.hide()
         self._box.sigXRangeChanged.connect(self._range_changed)
+        # Its first size is not that of the widget: what was drawn for it has too few columns.
+        self._box.sigResized.connect(self._draw)
         self.plot.viewport().setMouseTracking(True)
         self.plot.viewport().installEventFilter(self)
         self._column.addWidget(self.plot)
@@ -227,7 +226,7 @@ class LossCurve(QWidget):
         if not self._is_fitting:
             self._draw()
 
-    def _draw(self) -> None:
+    def _draw(self, *_resized: object) -> None:
         if not self._has_plot:
             return
         shown = self.visible
@@ -241,8 +240,7 @@ class LossCurve(QWidget):
         x = np.repeat(made.x, 2)
         y = np.minimum(np.stack((made.low, made.high), axis=1).ravel(), 2 * top)
         self._curve.setData(x, y)
-        is_close = len(made.x) == len(shown)
-        self._mean.setData(made.x, self._rolling(shown, made) if is_close else made.mean)
+        self._mean.setData(made.x, self._loss.rolling_mean(made, MEAN_WIDTH))
         self._draw_entropy(shown, columns)
         self._draw_paragraphs(shown, top * 1.05)
 
@@ -251,14 +249,6 @@ class LossCurve(QWidget):
         line = QFontMetricsF(theme.number_font(-2)).height()
         labels = [(value, f"{value:g}") for value in round_steps(top, self._box.height() / line)]
         self.plot.getPlotItem().getAxis("left").setTicks([labels])
-
-    def _rolling(self, shown: range, made: Envelope) -> Vector:
-        """The rolling mean where every position has a column of its own."""
-        begin = max(0, shown.start - MEAN_WIDTH)
-        near = self._loss.slice(begin, shown.stop + MEAN_WIDTH)
-        mean = rolling_mean(near, MEAN_WIDTH)[shown.start - begin :][: len(shown)]
-        # Where nothing is known there is no mean, though a neighbour may be known.
-        return np.where(np.isnan(made.mean), np.nan, mean)
 
     def _draw_entropy(self, shown: range, columns: int) -> None:
         self._expected.setVisible(self._entropy is not None)
@@ -300,10 +290,6 @@ class LossCurve(QWidget):
         if self._has_plot:
             page = colors.with_alpha(theme.palette().page, 1 - STALE_OPACITY)
             self.plot.setForegroundBrush(page if self._is_stale else Qt.BrushStyle.NoBrush)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._draw()
 
     # -- mouse and keys ---------------------------------------------------------------------
 

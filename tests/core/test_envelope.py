@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from logitscope.envelope import BlockedSeries, envelope, rolling_mean
+from logitscope.envelope import BLOCK, OVERLAP, BlockedSeries, envelope, rolling_mean
 
 SERIES = st.lists(st.one_of(st.just(math.nan), st.floats(-100, 100)), max_size=60)
 
@@ -81,7 +81,6 @@ def test_a_close_view_shows_the_values() -> None:
     series.update(values, 0, 1000)
     made = series.envelope(300, 310, 50)
     assert made.x.tolist() == made.low.tolist() == made.mean.tolist() == list(range(300, 310))
-    assert series.slice(5, 7).tolist() == [5.0, 6.0]
 
 
 def test_block_means_of_even_blocks() -> None:
@@ -89,3 +88,47 @@ def test_block_means_of_even_blocks() -> None:
     values = np.repeat([1.0, 3.0, 5.0, 7.0], 256)
     series.update(values, 0, len(values))
     assert series.envelope(0, 1024, 2).mean.tolist() == [2.0, 6.0]
+
+
+def mean_around(values: np.ndarray, middle: int, width: int) -> float:
+    begin = max(0, middle - width // 2)
+    known = values[begin : begin + width]
+    return float(np.nanmean(known)) if np.isfinite(known).any() else math.nan
+
+
+@given(st.integers(1, 3000), st.integers(1, 60), st.integers(1, 40), st.data())
+def test_rolling_means_at_columns(n: int, columns: int, width: int, data: st.DataObject) -> None:
+    """What is drawn reaches beyond what is in view, and over neighbouring columns."""
+    values = np.random.default_rng(n).normal(size=n)
+    values[: n // 3 : 2] = np.nan
+    series = BlockedSeries(sign=-1.0)
+    series.update(values, 0, n)
+    start = data.draw(st.integers(0, n - 1))
+    stop = data.draw(st.integers(start + 1, min(n, start + columns * BLOCK)))
+    made = series.envelope(start, stop, columns)
+    means = series.rolling_mean(made, width)
+    step = (made.x[-1] - made.x[0]) / max(len(made.x) - 1, 1)
+    assert len(means) == len(made.x)
+    if step >= BLOCK:
+        return
+    for x, own, mean in zip(made.x, made.mean, means, strict=True):
+        expected = -mean_around(values, int(x), math.ceil(max(width, OVERLAP * step)))
+        np.testing.assert_allclose(mean, math.nan if math.isnan(own) else expected, atol=1e-9)
+
+
+def test_rolling_means_of_wide_columns_are_read_from_blocks() -> None:
+    """A million values would be read for each frame."""
+    count = 64 * BLOCK
+    values = np.random.default_rng(1).normal(size=count)
+    series = BlockedSeries()
+    series.update(values, 0, count)
+    made = series.envelope(0, count, 32)
+    blocks = values.reshape(-1, BLOCK).mean(axis=1)
+    series._values = np.broadcast_to(np.nan, count)
+    expected = [mean_around(blocks, int(x) // BLOCK, 2 * OVERLAP) for x in made.x]
+    np.testing.assert_allclose(series.rolling_mean(made, 32), expected)
+
+
+def test_no_columns_have_no_rolling_means() -> None:
+    series = BlockedSeries()
+    assert len(series.rolling_mean(series.envelope(0, 0, 32), 32)) == 0

@@ -63,3 +63,26 @@ def test_the_plot_never_is_a_window_and_comes_with_something_to_draw(
     assert not curve.has_plot and not curve.plot.isVisible()
     qapp.removeEventFilter(windows)
     assert windows.seen == [curve]
+
+
+@pytest.mark.parametrize("count", [200, 700, 3000, 20_000])
+def test_the_rolling_mean_is_smooth_where_positions_share_columns(qtbot: QtBot, count: int) -> None:
+    values = np.random.default_rng(count).uniform(0.0, 10.0, count)
+    losses = BlockedSeries()
+    losses.update(values, 0, count)
+    curve = LossCurve()
+    qtbot.addWidget(curve)
+    curve.resize(400, 100)
+    curve.show()
+    curve.set_series(losses, None, np.zeros(0, dtype=np.int64))
+    qtbot.waitUntil(lambda: curve.has_plot)
+
+    def mean() -> np.ndarray:
+        drawn: np.ndarray = curve._mean.getData()[1]
+        return drawn
+
+    # As fine as there is room for, from the first time on.
+    qtbot.waitUntil(lambda: len(mean()) >= min(count, 300))
+    assert np.abs(np.diff(mean())).max() < 1.0
+    assert mean().min() > 2.0
+    assert mean().max() < 8.0
