@@ -111,9 +111,9 @@ class ModelClient:
             )
         )
 
-    def score(self, ids: Sequence[int], start: int, stop: int) -> int:
+    def score(self, ids: Sequence[int], start: int, stop: int, *, follows: bool = False) -> int:
         """Ask for the numbers of tokens ``start <= p < stop``; see `Score`."""
-        return self._ask(lambda number: Score(number, tuple(ids), start, stop))
+        return self._ask(lambda number: Score(number, tuple(ids), start, stop, follows))
 
     def tokenize(self, text: str, *, add_special: bool = False, parse_special: bool = False) -> int:
         """Ask for the ids of a text; see `Tokenize`."""

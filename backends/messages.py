@@ -120,6 +120,8 @@ class Score:
     ids: tuple[int, ...]
     start: int
     stop: int
+    follows: bool = False
+    """Waits for the older ones, where others take their place."""
     channel: Channel = Channel.SCORE
 
 

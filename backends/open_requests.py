@@ -46,11 +46,13 @@ class OpenRequests:
         self._changed = threading.Condition()
 
     def add(self, work: Work) -> bool:
-        """Queue a request; it replaces the older ones of its channel. False once closed."""
+        """Queue a request; it replaces the older ones of its channel, or follows them. False once
+        closed."""
+        follows = isinstance(work, Score) and work.follows
         with self._changed:
             if self._closed:
                 return False
-            if work.channel is not Channel.AUXILIARY:
+            if work.channel is not Channel.AUXILIARY and not follows:
                 for number, entry in self._open.items():
                     if _channel(entry) is work.channel and not entry.replaced:
                         entry.replaced = True

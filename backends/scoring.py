@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import queue
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator
 from types import TracebackType
 
 from logitscope.backends.base import BackendError, LoadOptions, ModelInfo
 from logitscope.backends.client import ModelClient
 from logitscope.backends.messages import Ending, Finished, Loaded, Reply, Scored, Tokenized
 from logitscope.backends.question import next_reply, wait_for
+from logitscope.scoring_passes import ScoringPass
 from logitscope.vocabulary import Vocabulary
+
+IN_FLIGHT = 2
+"""Passes that the model process has at a time: the one it reads, and the next."""
 
 
 class ScoringModel:
@@ -58,17 +63,33 @@ class ScoringModel:
         number = self._client.tokenize(text, add_special=add_special)
         return wait_for(self._replies, number, Tokenized).ids
 
-    def score(self, ids: Sequence[int], start: int, stop: int) -> Iterator[Scored]:
-        """Numbers of tokens ``start <= p < stop`` of ``ids`` in order, chunk by chunk.
+    def score(self, passes: Iterable[ScoringPass]) -> Iterator[tuple[ScoringPass, Scored]]:
+        """Numbers of all tokens that the passes score, in order, chunk by chunk.
 
-        A caller that stops early cancels the rest.
+        While the model reads one the next one waits with it: asked for behind the answer it would
+        come 2 ms late, of 45 that a small model takes for 512 tokens. A caller that stops early
+        cancels the rest.
         """
-        number = self._client.score(ids, start, stop)
+        asked: deque[tuple[ScoringPass, int]] = deque()
         try:
-            while not isinstance(reply := next_reply(self._replies, number), Finished):
-                if isinstance(reply, Scored):
-                    yield reply
-            if reply.ending is not Ending.DONE:
-                raise BackendError("The model stopped before it had read the text: try again")
+            for each in passes:
+                asked.append((each, self._ask(each)))
+                if len(asked) == IN_FLIGHT:
+                    yield from self._answers(*asked[0])
+                    asked.popleft()
+            while asked:
+                yield from self._answers(*asked[0])
+                asked.popleft()
         finally:
-            self._client.cancel(number)
+            for _, number in asked:
+                self._client.cancel(number)
+
+    def _ask(self, each: ScoringPass) -> int:
+        return self._client.score(each.ids, each.start, len(each.ids), follows=True)
+
+    def _answers(self, each: ScoringPass, number: int) -> Iterator[tuple[ScoringPass, Scored]]:
+        while not isinstance(reply := next_reply(self._replies, number), Finished):
+            if isinstance(reply, Scored):
+                yield each, reply
+        if reply.ending is not Ending.DONE:
+            raise BackendError("The model stopped before it had read the text: try again")

@@ -187,12 +187,12 @@ class _Run:
     def _score(self, scores: _Scores) -> None:
         bos = self._opened.vocabulary.bos
         with token_bar(scores.name, scores.scorable) as advance:
-            for each in scoring_passes(scores.texts, self._window, self._stride, bos):
-                shift = each.position - each.start
-                for reply in self._opened.score(each.ids, each.start, len(each.ids)):
-                    values = {f.name: getattr(reply, f.name) for f in fields(TokenNumbers)}
-                    scores.table.put(shift + reply.start, TokenNumbers(**values))
-                    advance(len(reply.rank))
+            passes = scoring_passes(scores.texts, self._window, self._stride, bos)
+            for each, reply in self._opened.score(passes):
+                values = {f.name: getattr(reply, f.name) for f in fields(TokenNumbers)}
+                position = each.position - each.start + reply.start
+                scores.table.put(position, TokenNumbers(**values))
+                advance(len(reply.rank))
 
     def _tell_gaps(self, scores: _Scores) -> None:
         known, all_of_them = scores.table.known, scores.scorable

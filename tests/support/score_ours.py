@@ -11,6 +11,7 @@ from answering import Answer, peak_bytes, serve
 
 from logitscope.backends.base import LoadOptions
 from logitscope.backends.scoring import ScoringModel
+from logitscope.scoring_passes import ScoringPass
 
 
 def main(path: str, backend: str, threads: str, context: str) -> None:
@@ -24,9 +25,9 @@ def main(path: str, backend: str, threads: str, context: str) -> None:
         def score(texts: list[list[int]], start: int) -> Answer:
             """All numbers of ``ids[start:]`` of every text; peak of the model process."""
             begun, loss = time.perf_counter(), 0.0
-            for ids in texts:
-                for reply in model.score(ids, start, len(ids)):
-                    loss -= float(reply.log_probability.sum())
+            passes = [ScoringPass(tuple(ids), start, start) for ids in texts]
+            for _, reply in model.score(passes):
+                loss -= float(reply.log_probability.sum())
             seconds = time.perf_counter() - begun
             assert model.pid is not None
             return {"seconds": seconds, "peak": peak_bytes(model.pid), "loss": loss}
