@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
     QHBoxLayout,
-    QHeaderView,
     QLabel,
     QMenu,
     QPushButton,
@@ -31,7 +30,8 @@ from logitscope.gui.export_menu import ExportMenu
 from logitscope.gui.session import Session
 from logitscope.gui.throttle import Throttle
 from logitscope.gui.widgets import numbers
-from logitscope.gui.widgets.branch_model import NAME, OWN, PATH, TEXT, TOKENS, BranchModel
+from logitscope.gui.widgets.branch_header import BranchHeader
+from logitscope.gui.widgets.branch_model import NAME, BranchModel
 from logitscope.gui.widgets.plain import plain
 
 REFRESH_MS = 500
@@ -46,6 +46,8 @@ class BranchTree(QTreeView):
     def __init__(self, panel: BranchesPanel) -> None:
         super().__init__(panel)
         self._panel = panel
+        self.titles = BranchHeader(self)
+        self.setHeader(self.titles)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setUniformRowHeights(True)
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
@@ -105,11 +107,7 @@ class BranchesPanel(QWidget):
     def _lay_out(self) -> None:
         self.tree.setModel(self.model)
         self.tree.setAccessibleName(self.tr("Tree of continuations"))
-        header = self.tree.header()
-        header.setStretchLastSection(False)
-        header.setSectionResizeMode(TEXT, QHeaderView.ResizeMode.Stretch)
-        for column in (TOKENS, OWN, PATH, NAME):
-            header.setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
+        self.tree.titles.share_out()
         self.tree.doubleClicked.connect(self.walk_to)
         self.tree.selectionModel().selectionChanged.connect(self._compare)
         self.empty = plain(QLabel())

@@ -89,7 +89,9 @@ class BranchModel(QAbstractItemModel):
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> object:
-        if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+        # A narrow panel cuts the titles.
+        roles = {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole}
+        if orientation is Qt.Orientation.Horizontal and role in roles:
             return self._titles[section]
         return None
 

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from logitscope.gui.engine import Engine
 from logitscope.gui.panels.branches import BranchesPanel
 from logitscope.gui.session import Session
-from logitscope.gui.widgets.branch_model import NAME, PATH, TEXT
+from logitscope.gui.widgets.branch_model import NAME, OWN, PATH, TEXT, TOKENS
 
 
 @pytest.fixture
@@ -179,3 +179,20 @@ def test_a_prompt_that_changes_leaves_nothing_to_trip_over(
     panel.walk_to(panel.model.index_of(1))
     assert session.document.path == ()
     qtbot.waitUntil(lambda: panel.stack.currentWidget() is panel.empty)
+
+
+@pytest.mark.parametrize("width", [240, 320, 400, 520, 900])
+def test_continuations_can_be_read_in_a_narrow_panel(
+    qtbot: QtBot, session: Session, panel: BranchesPanel, width: int
+) -> None:
+    fork(qtbot, session)
+    qtbot.waitUntil(lambda: len(panel.model.branches.segments) == 3)
+    header, scroll_bar = panel.tree.header(), panel.tree.horizontalScrollBar()
+    panel.resize(width, 300)
+    qtbot.waitUntil(lambda: header.width() < width)
+    assert header.sectionSize(TEXT) >= 20 * header.fontMetrics().averageCharWidth()
+    # No number is cut, and what is not in sight can be scrolled to.
+    for column in (TOKENS, OWN, PATH):
+        assert header.sectionSize(column) >= panel.tree.sizeHintForColumn(column)
+    qtbot.waitUntil(lambda: scroll_bar.maximum() == max(0, header.length() - header.width()))
+    assert (scroll_bar.maximum() == 0) == (width >= 400)
