@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QMargins, QPoint, QRect, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QMargins, QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QGuiApplication
 from PySide6.QtWidgets import (
+    QApplication,
     QDockWidget,
     QFrame,
     QHBoxLayout,
@@ -128,6 +129,7 @@ class PanelDock(QDockWidget):
         for timer in (self._frame_soon, self._frame_after_drag):
             timer.timeout.connect(self._take_frame)
         self.topLevelChanged.connect(self._frame_soon.start)
+        self.topLevelChanged.connect(self._take_from_mouse)
         action = self.toggleViewAction()
         # Qt's own slot closes the dock, which a window manager does, too.
         action.triggered.disconnect()
@@ -154,6 +156,11 @@ class PanelDock(QDockWidget):
         self.show()
         # Where it goes back among tabs it would be behind them.
         self.raise_()
+
+    def _take_from_mouse(self) -> None:
+        """The button moves away from below the mouse with its panel, of which Qt tells nobody: it
+        would stay tinted."""
+        QApplication.sendEvent(self._float, QEvent(QEvent.Type.Leave))
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Whoever closes the window by its frame wants to be rid of the window, not of the panel;

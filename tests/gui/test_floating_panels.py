@@ -34,6 +34,29 @@ def test_a_panel_that_is_popped_out_is_seen_to_be_a_window(
     assert dock.mapToGlobal(QPoint(0, 0)) == before
 
 
+def click_float(dock: PanelDock) -> None:
+    """With the mouse, as a person does."""
+    handle = dock.window().windowHandle()
+    place = dock._float.mapTo(dock.window(), dock._float.rect().center())
+    QTest.mouseMove(handle, place)
+    assert dock._float.underMouse()
+    QTest.mouseClick(handle, Qt.MouseButton.LeftButton, pos=place)
+
+
+@pytest.mark.parametrize("name", ["sampling", "loss", "origin"])
+def test_the_button_is_left_by_the_mouse_when_its_panel_moves(
+    qtbot: QtBot, window: MainWindow, name: str
+) -> None:
+    """It stayed tinted until the mouse came back to it."""
+    dock = window.docks[name]
+    click_float(dock)
+    qtbot.waitUntil(lambda: dock.isFloating() and is_framed(dock) and dock.isVisible())
+    assert not dock._float.underMouse()
+    click_float(dock)
+    qtbot.waitUntil(lambda: not dock.isFloating() and is_seen(window, name))
+    assert not dock._float.underMouse()
+
+
 def is_framed(dock: PanelDock) -> bool:
     return not dock.windowFlags() & Qt.WindowType.FramelessWindowHint
 
