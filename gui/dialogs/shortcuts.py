@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QDialog,
     QHeaderView,
     QLineEdit,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
@@ -16,9 +18,30 @@ from PySide6.QtWidgets import (
 
 from logitscope.gui import icons, theme
 from logitscope.gui.actions import CONTEXT, ActionSet, Command, Menu, key_text
+from logitscope.gui.widgets.card import FRAME
 from logitscope.gui.words import translated
 
 _COMMAND = Qt.ItemDataRole.UserRole
+_TIP = 2
+PADDING = 6
+"""On either side of a cell, in the style sheet; Qt leaves it out when it breaks a text."""
+USUAL_SIZE = QSize(1000, 640)
+"""All sentences but the longest stand in one line."""
+
+
+class _Wrapped(QStyledItemDelegate):
+    """Text as high as the width of its column makes it; Qt asks for one line only."""
+
+    def __init__(self, tree: QTreeWidget) -> None:
+        super().__init__(tree)
+        self._header = tree.header()
+
+    def sizeHint(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QSize:
+        room = QStyleOptionViewItem(option)
+        room.rect = QRect(0, 0, self._header.sectionSize(index.column()) - 2 * PADDING, 1)
+        return super().sizeHint(room, index)
 
 
 class ShortcutsDialog(QDialog):
@@ -44,6 +67,9 @@ class ShortcutsDialog(QDialog):
         self.tree.setRootIsDecorated(False)
         self.tree.setIndentation(theme.GRID)
         self.tree.setIconSize(QSize(18, 18))
+        self.tree.setWordWrap(True)
+        self.tree.setItemDelegateForColumn(_TIP, _Wrapped(self.tree))
+        self.tree.header().sectionResized.connect(self.tree.scheduleDelayedItemsLayout)
         self.tree.itemActivated.connect(self._run)
         self._fill()
         layout = QVBoxLayout(self)
@@ -51,7 +77,8 @@ class ShortcutsDialog(QDialog):
         layout.setSpacing(12)
         layout.addWidget(self.search)
         layout.addWidget(self.tree)
-        self.resize(760, 640)
+        room = self.screen().availableGeometry().marginsRemoved(FRAME)
+        self.resize(USUAL_SIZE.boundedTo(room.size()))
         self._filter("")
 
     # -- making -----------------------------------------------------------------------------
@@ -81,7 +108,7 @@ class ShortcutsDialog(QDialog):
         item.setData(0, _COMMAND, command.id)
         # Without any the title would begin further to the left than the others.
         item.setIcon(0, icons.icon(command.icon, "muted") if command.icon else icons.blank())
-        item.setForeground(2, theme.palette().muted)
+        item.setForeground(_TIP, theme.palette().muted)
         if not self._actions[command.id].isEnabled():
             for column in range(2):
                 item.setForeground(column, theme.palette().muted)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QApplication, QTreeWidgetItem
 from pytestqt.qtbot import QtBot
@@ -98,6 +98,31 @@ def test_titles_in_the_overview_begin_at_one_place(qtbot: QtBot, window: MainWin
     dialog = open_overview(qtbot, window)
     sizes = [item.icon(0).actualSize(dialog.tree.iconSize()) for item in items_of(dialog)]
     assert len({(size.width(), size.height()) for size in sizes}) == 1
+    dialog.reject()
+
+
+@pytest.mark.parametrize("width", [None, 640])
+def test_sentences_in_the_overview_are_not_cut(
+    qtbot: QtBot, window: MainWindow, width: int | None
+) -> None:
+    dialog = open_overview(qtbot, window)
+    tree = dialog.tree
+    if width is None:
+        # The screen of the tests is narrow.
+        assert dialog.width() <= dialog.screen().availableGeometry().width()
+    else:
+        dialog.resize(width, dialog.height())
+        qtbot.waitUntil(lambda: tree.width() < width)
+
+    def is_whole(item: QTreeWidgetItem) -> bool:
+        place = tree.visualRect(tree.indexFromItem(item, 2))
+        # What the style sheet puts around a text, and Qt within that.
+        room = QRect(0, 0, place.width() - 18, 999)
+        wrapped = tree.fontMetrics().boundingRect(room, Qt.TextFlag.TextWordWrap, item.text(2))
+        return place.height() >= wrapped.height() + 8
+
+    qtbot.waitUntil(lambda: all(is_whole(item) for item in items_of(dialog)))
+    assert tree.horizontalScrollBar().maximum() == 0
     dialog.reject()
 
 
