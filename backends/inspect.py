@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from logitscope.backends.base import ModelFileError
+from logitscope.backends.shielded import start_shielded
 from logitscope.backends.summary import (
     HeaderSummary,
     MemoryEstimate,
@@ -45,7 +46,7 @@ def inspect(
     reader, writer = context.Pipe(duplex=False)
     arguments = (str(path), seconds, memory_bytes, writer)
     child = context.Process(target=_serve, args=arguments, daemon=True, name="inspect")
-    child.start()
+    start_shielded(child)
     writer.close()
     try:
         answer = _receive(reader, path, seconds)

@@ -20,6 +20,7 @@ from logitscope.backends.pipes import PipeEnd
 from logitscope.backends.process import Start, main
 from logitscope.backends.process_log import ProcessLog
 from logitscope.backends.rows import RowRing, remove_block
+from logitscope.backends.shielded import start_shielded
 
 NO_MODEL = "No model is loaded; open one first."
 POLITE_SECONDS = 0.4
@@ -147,7 +148,7 @@ class Supervisor:
                 target=main, args=(start,), name="logitscope model", daemon=True
             )
             try:
-                process.start()
+                start_shielded(process)
             except OSError as error:
                 self._not_started(error)
                 return None

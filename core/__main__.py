@@ -11,6 +11,12 @@ import sys
 
 def main() -> int:
     """The entry point of the installed command. Returns the exit code."""
+    try:
+        from logitscope.interrupts import end_at_once
+
+        end_at_once()
+    except KeyboardInterrupt:
+        return 130
     # Read when NumPy is first imported. The threads of its OpenBLAS spin for 10 ms after each
     # product of long vectors, on a core that the model needs; our products gain nothing by them.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -35,6 +35,7 @@ from logitscope.cli_options import (
 )
 from logitscope.cli_origin import origin
 from logitscope.cli_score import score
+from logitscope.interrupts import unwind
 from logitscope.sampler_settings import SamplerSettings
 from logitscope.start import WRONG_USAGE, complain, find_model
 
@@ -164,6 +165,7 @@ def next_token(
     options = LoadOptions(context, threads, gpu_layers, device=device)
     check_options(path, backend, options)
     text = _standard_input() if prompt == "-" else prompt
+    unwind()
     answer = ask_next(path, text, backend, options, add_special=bos, chat=chat)
     tell_loaded(answer.info, context, gpu_layers)
     table = build_table(answer.row, answer.vocabulary, settings, answer.ids, count)
@@ -203,6 +205,7 @@ def info(
     path = find_model(model)
     if path.startswith("fake:"):
         raise ModelFileError("The fake model has no file: give the path of a real one")
+    unwind()
     summary = inspect(Path(path))
     tokens = context_for(summary, context)
     tell_context(summary.name, tokens, context)

@@ -22,13 +22,14 @@ from logitscope.cli_options import (
     tell,
     tell_loaded,
 )
+from logitscope.interrupts import INTERRUPTED, unwind
 from logitscope.origin_case_file import CaseError, TextCase, read_cases
 from logitscope.origin_output import report_lines, report_record
 from logitscope.origin_sentences import against_bos, case_of, sentence_spans
 from logitscope.origin_spans import estimate
 from logitscope.origin_types import Label, OriginCase, OriginReport
 from logitscope.progress_bar import spinner, token_bar
-from logitscope.start import FAILED, INTERRUPTED, complain, find_model
+from logitscope.start import FAILED, complain, find_model
 from logitscope.textfile import TextFileError, decode_text, read_text
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def origin(
     path = find_model(model)
     options = LoadOptions(context, threads, gpu_layers, device=device)
     check_options(path, backend, options)
+    unwind()
     with spinner(f"loading {model}"):
         opened = OriginProcess(path, backend, options)
     with opened:

@@ -23,14 +23,14 @@ from logitscope.cli_options import (
     tell,
     tell_loaded,
 )
-from logitscope.interrupts import Interrupts
+from logitscope.interrupts import INTERRUPTED, Interrupts, unwind
 from logitscope.losses import LossTable
 from logitscope.output_file import check_writable
 from logitscope.progress_bar import spinner, token_bar
 from logitscope.record_output import OutputFormat
 from logitscope.score_output import ScoreOutput
 from logitscope.scoring_passes import scoring_passes
-from logitscope.start import FAILED, INTERRUPTED, complain, find_model
+from logitscope.start import FAILED, complain, find_model
 from logitscope.surprisal import TokenNumbers
 from logitscope.textfile import (
     TextFile,
@@ -118,6 +118,7 @@ def score(
         _check_html(html, (Path(files[0]), Path(path)))
     options = LoadOptions(context or window, threads, gpu_layers, device=device)
     check_options(path, backend, options)
+    unwind()
     with spinner(f"loading {model}"):
         opened = ScoringModel(path, backend, options)
     with opened:

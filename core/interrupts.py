@@ -1,14 +1,38 @@
-"""Ctrl-C where results are at hand: the first stops the work, and none but a third loses them."""
+"""Ctrl-C: while the program starts it ends at once, and where results are at hand the first stops
+the work, and none but a third loses them."""
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+INTERRUPTED = 130
+"""The exit code, as a shell gives it to what a Ctrl-C ended."""
 DEADLY = 3
 """So many are a person's wish to be rid of the program, whatever is lost."""
+
+
+def end_at_once() -> None:
+    """Ctrl-C ends the program on the spot, until `unwind` or the window: nothing can be lost yet.
+
+    A KeyboardInterrupt in the middle of an import would come out as anything: as a traceback, as
+    another exception, and not at all where Qt calls. Who had Ctrl-C ignored keeps that.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _end)
+
+
+def unwind() -> None:
+    """From here on Ctrl-C raises KeyboardInterrupt: processes and files are to be tidied up."""
+    if signal.getsignal(signal.SIGINT) is _end:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    os._exit(INTERRUPTED)
 
 
 class Interrupts:

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TypeGuard
 
 from logitscope.backends.base import BackendError, LoadOptions, ModelFileError
+from logitscope.interrupts import INTERRUPTED, unwind
 
 FAILED = 1
 WRONG_USAGE = 2
-INTERRUPTED = 130
 PACKAGED_NAME = "gemma"
 COMMANDS = frozenset({"open", "next", "score", "origin", "info", "models"})
 SHOW_TRACEBACK = "LOGITSCOPE_TRACEBACK"
@@ -121,7 +121,10 @@ def find_model(model: str) -> str:
     for entry in find_models():
         alias = PACKAGED_NAME if entry.source == "packaged" else entry.title
         if model.casefold() in {alias.casefold(), entry.title.casefold()}:
-            return str(entry.path if entry.ready else assemble())
+            if entry.ready:
+                return str(entry.path)
+            unwind()
+            return str(assemble())
     raise ModelFileError(
         f"{model}: there is no such file or folder, and `logitscope models` lists no such name: "
         "check the path"

@@ -171,7 +171,8 @@ class Stopper(QObject):
         self._receiver.recv(64)
 
     def _stop(self, _number: int, _frame: object) -> None:
-        self._window.close()
+        # Closed before the loop runs, the window would come up all the same and stay.
+        QTimer.singleShot(0, self._window, self._window.close)
 
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)

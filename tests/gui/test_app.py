@@ -91,6 +91,17 @@ def test_the_stopper_gives_the_signals_back(qtbot: QtBot, window: MainWindow) ->
     assert signal.getsignal(signal.SIGINT) == before
 
 
+def test_a_signal_before_the_window_is_there_closes_it_all_the_same(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    window.hide()
+    stopper = app.Stopper(window)
+    signal.raise_signal(signal.SIGINT)
+    window.show()
+    qtbot.waitUntil(lambda: not window.isVisible())
+    stopper.close()
+
+
 def test_a_missing_library_is_named_with_its_cure(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_path: str) -> None:
         raise OSError("libxcb-cursor.so.0: cannot open shared object file: No such file")
