@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 LEAST_WINDOW = 2
+MOST_NAMES = 5
+"""So many files are named one by one."""
 
 
 @dataclass(slots=True)
@@ -126,9 +128,7 @@ def score(
         report = ScoreOutput(opened.vocabulary, output, tokens)
         run = _Run(opened, _window_size(window, opened), stride, report)
         with run.interrupts.heard():
-            for file in files:
-                if not run.add(file, text_field, bos=bos, html=html):
-                    break
+            run.add_all(files, text_field, bos=bos, html=html)
             report.close()
     raise typer.Exit(INTERRUPTED if run.interrupts.came else run.code)
 
@@ -144,14 +144,25 @@ class _Run:
         self._window = window
         self._stride = stride
         self._report = report
+        self._reached = 0
         self.interrupts = Interrupts()
         self.code = 0
 
-    def add(self, file: str, text_field: str, *, bos: bool, html: Path | None) -> bool:
+    def add_all(
+        self, files: Sequence[str], text_field: str, *, bos: bool, html: Path | None
+    ) -> None:
+        """Score files, and say which ones an early end left out."""
+        for file in files:
+            if not self._add(file, text_field, bos=bos, html=html):
+                break
+        tell(_left_out([_name_of(file) for file in files[self._reached :]]))
+
+    def _add(self, file: str, text_field: str, *, bos: bool, html: Path | None) -> bool:
         """Score a file and report it; False where no other one can follow."""
         from logitscope.backends.question import ModelDied
 
-        scores = _Scores("standard input" if file == STANDARD_INPUT else file)
+        scores = _Scores(_name_of(file))
+        self._reached += 1
         goes_on = True
         try:
             with self.interrupts.stoppable():
@@ -164,6 +175,8 @@ class _Run:
             goes_on = not isinstance(error, ModelDied)
         except KeyboardInterrupt:
             goes_on = False
+            # Of a text that was read, it is said how much is scored.
+            self._reached -= not scores.texts
         else:
             if not scores.scorable:
                 why = "the text is empty" if scores.is_empty else "nothing stands before one"
@@ -215,6 +228,19 @@ class _Run:
             html.write_text(page, encoding="utf-8")
         except OSError as error:
             self.code = self.code or complain(_cannot_write(html, error), FAILED)
+
+
+def _name_of(file: str) -> str:
+    return "standard input" if file == STANDARD_INPUT else file
+
+
+def _left_out(names: Sequence[str]) -> str:
+    """A sentence on files that were not reached; "" for none."""
+    if len(names) < 2:
+        return "".join(f"{name} is not scored" for name in names)
+    if len(names) > MOST_NAMES:
+        return f"{len(names):,} files are not scored: {names[0]} and all behind it"
+    return f"{', '.join(names[:-1])} and {names[-1]} are not scored"
 
 
 def _texts_of(file: str, name: str, text_field: str) -> TextFile | TextRecords:

@@ -198,10 +198,11 @@ def test_no_file_is_wrong_usage() -> None:
 
 def test_a_model_that_dies_leaves_what_is_done(file: Path) -> None:
     file.write_text("The sky is blue. " * 30)
-    result = score(FAKE + ",abort=prefill,after=100", file, file, "--format", "jsonl")
+    result = score(FAKE + ",abort=prefill,after=100", file, "next.txt", "--format", "jsonl")
     errors = said(result, 1).splitlines()
-    assert len(errors) == 2
+    assert len(errors) == 3
     assert " tokens are scored" in errors[1]
+    assert errors[2] == "logitscope: next.txt is not scored"
     (average,) = [json.loads(line) for line in result.stdout.decode().splitlines()]
     assert average["tokens"] == 64
     assert average["unread"] > 0

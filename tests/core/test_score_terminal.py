@@ -57,6 +57,30 @@ def test_interrupt_keeps_and_prints_what_is_done(tmp_path: Path, file: Path) -> 
     assert second["unread"] > 0
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+@pytest.mark.parametrize(
+    ("behind", "said"),
+    [
+        ([], ""),
+        (["a.txt"], "a.txt is not scored"),
+        (["a.txt", "-", "c.txt"], "a.txt, standard input and c.txt are not scored"),
+        ([f"{n}.txt" for n in range(30)], "30 files are not scored: 0.txt and all behind it"),
+    ],
+)
+def test_files_that_an_interrupt_leaves_out_are_named(
+    behind: list[str], said: str, tmp_path: Path
+) -> None:
+    with terminal() as (ours, theirs):
+        process = begin(theirs, tmp_path, "slow.txt", *behind)
+        read_until(SLOW_BEGUN, ours)
+        os.kill(process.pid, signal.SIGINT)
+        process.communicate(timeout=60)
+        os.write(theirs, END)
+        printed = read_until(re.compile(END), ours).decode()
+    told = [line for line in printed.splitlines() if "not scored" in line]
+    assert [line.rpartition("logitscope: ")[2] for line in told] == [said] * bool(said)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="the size of a pipe can be set on Linux only")
 def test_a_second_interrupt_does_not_lose_what_is_being_printed(tmp_path: Path, file: Path) -> None:
     """The pipe takes 4 kB of the 8 kB of numbers: until it is read, printing cannot end."""
@@ -101,6 +125,7 @@ def test_a_terminal_sees_a_bar_with_rate_and_time_left(file: Path) -> None:
 
 SLOW_BEGUN = re.compile(rb"[1-9]\d*/\d{3}")
 """The bar of the one text of a hundred tokens and more, when some of it is scored."""
+END = b"END"
 TERMINAL = {"TERM": "xterm", "COLUMNS": "160"}
 
 
