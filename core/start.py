@@ -26,6 +26,10 @@ SHOW_TRACEBACK = "LOGITSCOPE_TRACEBACK"
 """Environment variable for reports of bugs."""
 
 
+class WrongUsage(BackendError):
+    """What was written cannot be meant; ``str()`` is a sentence."""
+
+
 def main() -> int:
     """Run the command line; ends with SystemExit."""
     # In a bundled program the model process starts the same executable again.
@@ -55,6 +59,8 @@ def failures() -> Iterator[None]:
     """Turn what a person can act on into a line on standard error and an exit code."""
     try:
         yield
+    except WrongUsage as error:
+        sys.exit(complain(f"{error} (see logitscope --help)", WRONG_USAGE))
     except BackendError as error:
         sys.exit(complain(str(error), FAILED))
     except KeyboardInterrupt:
@@ -108,8 +114,11 @@ def complain(sentence: str, code: int) -> int:
 def find_model(model: str) -> str:
     """The absolute path that MODEL means: a file, a folder, or a name of the library.
 
-    Raises ModelFileError where it is none of them; puts the packaged model together if needed.
+    Raises ModelFileError where it is none of them, and WrongUsage for "", which as a path is the
+    folder that one is in; puts the packaged model together if needed.
     """
+    if not model:
+        raise WrongUsage("MODEL is empty: give a file, a folder or a name of `logitscope models`")
     if model.startswith("fake:"):
         return model
     path = Path(model).expanduser().absolute()

@@ -44,6 +44,22 @@ def test_a_slip_is_wrong_usage(arguments: tuple[str, ...], said: str) -> None:
     assert said in result.stderr.decode()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("",), ("open", ""), ("next", "", "x"), ("score", "", "FILE"), ("origin", "", "FILE"),
+     ("info", "")],
+)  # fmt: skip
+def test_a_model_without_a_name_is_wrong_usage(words: tuple[str, ...], tmp_path: Path) -> None:
+    """And not the folder that one is in."""
+    (tmp_path / "config.json").write_text("{}")
+    file = tmp_path / "FILE"
+    file.write_text('{"frame": "x", "answer": "y"}')
+    result = logitscope(*words, folder=tmp_path)
+    (said,) = result.stderr.decode().splitlines()
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert said.startswith("logitscope: MODEL is empty: give a file, a folder or a name")
+
+
 @pytest.mark.parametrize("name", ["cpu", "cuda", "cuda:1", "mps"])
 def test_devices_that_there_may_be_are_taken(name: str) -> None:
     assert logitscope("next", FAKE, "x", "--device", name).returncode == 0
