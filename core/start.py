@@ -40,7 +40,7 @@ def main() -> int:
     words = sys.argv[1:]
     with failures():
         if is_plain_start(words):
-            sys.exit(open_window(words[0] if words else None, "", LoadOptions()))
+            sys.exit(open_window(_only_word(words[0]) if words else None, "", LoadOptions()))
         from logitscope.cli import app
 
         app(prog_name="logitscope")
@@ -52,6 +52,21 @@ def is_plain_start(words: list[str]) -> bool:
     if not words:
         return True
     return len(words) == 1 and not words[0].startswith("-") and words[0] not in COMMANDS
+
+
+def _only_word(word: str) -> str:
+    """The model that a word on its own means. Raises ModelFileError, and WrongUsage for a slip of a
+    command."""
+    try:
+        return find_model(word)
+    except ModelFileError as error:
+        from difflib import get_close_matches
+
+        meant = get_close_matches(word, sorted(COMMANDS), n=1)
+        if not meant:
+            raise
+        slip = f'there is no command or model "{word}": did you mean {meant[0]}?'
+        raise WrongUsage(slip) from error
 
 
 @contextlib.contextmanager

@@ -102,6 +102,19 @@ def test_a_file_that_is_called_like_a_slip_is_a_model(tmp_path: Path) -> None:
     assert "did you mean score?" in elsewhere
 
 
+@pytest.mark.parametrize(("slip", "meant"), [("nextt", "next"), ("scroe", "score")])
+def test_a_slip_on_its_own_is_told_too(slip: str, meant: str) -> None:
+    result = logitscope(slip)
+    said = f'there is no command or model "{slip}": did you mean {meant}? (see logitscope --help)'
+    assert (result.returncode, result.stderr.decode()) == (2, f"logitscope: {said}\n")
+
+
+def test_a_model_that_is_not_there_is_no_slip() -> None:
+    result = logitscope("gemma-9")
+    assert result.returncode == 1
+    assert "did you mean" not in result.stderr.decode()
+
+
 def test_a_prompt_without_a_token_is_told_in_words_for_a_terminal() -> None:
     result = logitscope("next", FAKE, "", "--no-bos")
     assert (result.returncode, result.stdout) == (1, b"")
