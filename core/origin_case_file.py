@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MAX_TOKENS = 32
-_FIELDS = {"sources", "frame", "answer", "max_tokens"}
+_FIELDS = ("sources", "frame", "answer", "max_tokens")
 
 
 class CaseError(ValueError):
@@ -71,9 +71,10 @@ def _line(line: str) -> TextCase | CaseError:
 def _case(value: Any) -> TextCase:
     if not isinstance(value, dict):
         raise CaseError("a case is a JSON object with sources and frame")
-    unknown = ", ".join(sorted(set(value) - _FIELDS))
+    unknown = [f'"{name}"' for name in value if name not in _FIELDS]
     if unknown:
-        raise CaseError(f"a case has no field {unknown}")
+        there = f"{', '.join(_FIELDS[:-1])} and {_FIELDS[-1]}"
+        raise CaseError(f"a case has no field {', '.join(unknown)}: it has {there}")
     sources, frame = value.get("sources", []), value.get("frame")
     answer, most = value.get("answer"), value.get("max_tokens", MAX_TOKENS)
     if not isinstance(sources, list) or not all(isinstance(each, str) for each in sources):

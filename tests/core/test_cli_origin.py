@@ -68,7 +68,10 @@ def test_one_case_or_one_on_each_line() -> None:
         ('{"frame": "", "answer": []}', "frame and answer are texts"),
         ('{"frame": "", "max_tokens": 0}', "max_tokens is a whole number"),
         ('{"frame": "", "max_tokens": true}', "max_tokens is a whole number"),
-        ('{"question": "x"}', "no field question"),
+        (
+            '{"frame": "x", "b": 1, "a": 2}',
+            '^a case has no field "b", "a": it has sources, frame, answer and max_tokens$',
+        ),
         ('{"frame": 1}\n{"frame": 2}', "case 1: frame"),
         ("x\ny", "case 1: this is no JSON"),
     ],
@@ -155,6 +158,7 @@ def test_what_is_wrong_with_the_only_case_is_said_of_its_file(tmp_path: Path) ->
     file = tmp_path / "one.json"
     for case, said in (
         ({"frame": "x", "answer": "y"}, "it has no source"),
+        ({"question": "x"}, 'a case has no field "question"'),
         ({**CASE, "answer": " word" * 300}, "Prompt and answer have"),
     ):
         file.write_text(json.dumps(case))
