@@ -1,27 +1,22 @@
-"""One question to a model, asked through the model process, for callers that can wait."""
+"""Replies of the model process, for callers that can wait."""
 
 from __future__ import annotations
 
 import queue
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from logitscope.backends.base import BackendError, ChatMessage, LoadOptions, ModelInfo
-from logitscope.backends.client import ModelClient
+from logitscope.backends.base import BackendError
 from logitscope.backends.messages import (
     Died,
     Evaluated,
     Failed,
     Finished,
     Loaded,
-    PromptText,
+    Progress,
     Reply,
     Tokenized,
 )
-from logitscope.vocabulary import Vocabulary
 
 T = TypeVar("T", Loaded, Evaluated, Tokenized)
 
@@ -29,46 +24,12 @@ POLL_SECONDS = 0.2
 """A wait without an end cannot be interrupted by Ctrl-C on Windows."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Answer:
-    """The row that follows ``ids``, raw logits, shape (V,)."""
-
-    info: ModelInfo
-    vocabulary: Vocabulary
-    ids: tuple[int, ...]
-    rendered: str
-    """The text that was tokenized: for chat, the template's output."""
-    row: NDArray[np.float32]
+Report = Callable[[int, int], None]
+"""Takes how many tokens of how many are done."""
 
 
-def ask_next(
-    model: str,
-    prompt: str,
-    backend: str = "",
-    options: LoadOptions | None = None,
-    *,
-    add_special: bool = True,
-    chat: bool = False,
-) -> Answer:
-    """Load the model in its own process, evaluate the prompt, end the process.
-
-    ``chat`` sends the prompt as one user's message through the model's template. Raises
-    BackendError with the sentence of whatever fails.
-    """
-    replies: queue.SimpleQueue[Reply] = queue.SimpleQueue()
-    client = ModelClient(replies.put)
-    try:
-        loaded = wait_for(replies, client.load(model, backend, options), Loaded)
-        messages = (ChatMessage("user", prompt),)
-        text = PromptText(messages, chat=chat, add_special=add_special, parse_special=chat)
-        evaluated = wait_for(replies, client.evaluate(text), Evaluated)
-        row = client.row(evaluated.row)
-        if row is None:
-            raise BackendError("The answer of the model was lost: ask again")
-        ids = evaluated.prompt_ids
-        return Answer(loaded.info, loaded.vocabulary, ids, evaluated.rendered, row)
-    finally:
-        client.close()
+def unreported(_done: int, _total: int) -> None:
+    """Nobody looks at the progress."""
 
 
 class ModelDied(BackendError):
@@ -91,11 +52,18 @@ def next_reply(replies: queue.SimpleQueue[Reply], number: int) -> Reply:
         return reply
 
 
-def wait_for(replies: queue.SimpleQueue[Reply], number: int, expected: type[T]) -> T:
+def wait_for(
+    replies: queue.SimpleQueue[Reply],
+    number: int,
+    expected: type[T],
+    report: Report = unreported,
+) -> T:
     """The closing reply of a request. Raises BackendError as ``next_reply``."""
     while True:
         reply = next_reply(replies, number)
         if isinstance(reply, expected):
             return reply
+        if isinstance(reply, Progress):
+            report(reply.done, reply.total)
         if isinstance(reply, Finished):
             raise BackendError("The model stopped before it had answered: ask again")

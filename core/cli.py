@@ -36,6 +36,7 @@ from logitscope.cli_options import (
 from logitscope.cli_origin import origin
 from logitscope.cli_score import score
 from logitscope.interrupts import unwind
+from logitscope.progress_bar import report_bar, spinner
 from logitscope.sampler_settings import SamplerSettings
 from logitscope.start import WRONG_USAGE, complain, find_model
 
@@ -154,7 +155,7 @@ def next_token(
     device: DeviceOption = None,
 ) -> None:
     """Print the distribution of the token that follows PROMPT."""
-    from logitscope.backends.question import ask_next
+    from logitscope.backends.next_process import NextProcess
     from logitscope.next_table import build_table, table_lines
 
     try:
@@ -166,11 +167,15 @@ def next_token(
     check_options(path, backend, options)
     text = _standard_input() if prompt == "-" else prompt
     unwind()
-    answer = ask_next(path, text, backend, options, add_special=bos, chat=chat)
-    tell_loaded(answer.info, context, gpu_layers)
-    table = build_table(answer.row, answer.vocabulary, settings, answer.ids, count)
+    with spinner(f"loading {model}"):
+        opened = NextProcess(path, backend, options)
+    with opened:
+        tell_loaded(opened.info, context, gpu_layers)
+        with report_bar("prompt") as report:
+            answer = opened.answer(text, add_special=bos, chat=chat, report=report)
+    table = build_table(answer.row, opened.vocabulary, settings, answer.ids, count)
     if as_json:
-        about = {"model": answer.info.name, "backend": answer.info.backend, "ids": answer.ids}
+        about = {"model": opened.info.name, "backend": opened.info.backend, "ids": answer.ids}
         typer.echo(json.dumps({**about, "rendered": answer.rendered, **table.as_json()}, indent=2))
         return
     for line in table_lines(table):

@@ -61,7 +61,7 @@ COMMANDS = {
     "window": (FAKE,),
 }
 OWN_IMPORTS = {
-    "next": "logitscope.backends.question",
+    "next": "logitscope.backends.next_process",
     "score": "logitscope.backends.scoring",
     "origin": "logitscope.backends.origin_process",
     "info": "logitscope.backends.inspect",

@@ -1,4 +1,4 @@
-"""``logitscope score`` in a terminal: Ctrl-C, and the bar."""
+"""The command line in a terminal: Ctrl-C while files are scored, and the bar."""
 
 from __future__ import annotations
 
@@ -120,6 +120,28 @@ def test_a_terminal_sees_a_bar_with_rate_and_time_left(file: Path) -> None:
     assert process.returncode == 0
     assert "━".encode() in drawn
     assert b"0:00:0" in drawn
+    assert b"\x1b" not in output
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_a_long_prompt_has_a_bar_that_goes_away(tmp_path: Path) -> None:
+    model = FAKE + ",prefill_ms_per_token=4"
+    with terminal() as (ours, theirs):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "logitscope", "next", model, "The sky is blue. " * 20],
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            env=os.environ | TERMINAL,
+        )
+        drawn = read_until(re.compile(b"tokens/s"), ours)
+        output, _ = process.communicate(timeout=60)
+        os.write(theirs, END)
+        drawn += read_until(re.compile(END), ours)
+    assert process.returncode == 0
+    assert re.search(rb"prompt .*[1-9]\d*/\d{3}", drawn)
+    # The line is erased, and the cursor is back.
+    assert drawn.endswith(b"\x1b[2K" + END)
+    assert b"\x1b[?25h" in drawn
     assert b"\x1b" not in output
 
 
