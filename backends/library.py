@@ -17,6 +17,7 @@ from pathlib import Path
 import platformdirs
 
 from logitscope.backends.base import BackendError
+from logitscope.backends.hf_files import TOKENIZER_FILES
 from logitscope.backends.packaged import (
     DEMO_TITLE,
     PACKAGED_TITLE,
@@ -34,7 +35,7 @@ LARGEST_MANIFEST = 1 << 20
 SHIPPED = "demo"
 """Source of the model that comes with the program."""
 
-_SHARD = re.compile(r"-(\d{5})-of-(\d{5})(?=\.gguf$)", re.IGNORECASE)
+_SHARD = re.compile(r"-(\d{5})-of-(\d{5})(?=\.(?:gguf|safetensors)$)", re.IGNORECASE)
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
@@ -50,6 +51,9 @@ class LibraryEntry:
     """Length of the weight files; 0 where it is not known."""
     ready: bool = True
     """False for the packaged model before ``packaged.assemble`` has written its file."""
+    lacks: str = ""
+    """Why it cannot be opened, such as a download that broke off, as far as names and lengths of
+    its files tell; "" for nothing known."""
 
 
 def find_models(folders: Iterable[Path] = ()) -> list[LibraryEntry]:
@@ -145,7 +149,9 @@ def _in_one_folder(
         stem = _SHARD.sub("", name)[: -len(".gguf")]
         parts = [f for f in files if _SHARD.sub("", f) == _SHARD.sub("", name)] if shard else [name]
         size = sum(_length(folder / part) for part in parts)
-        yield LibraryEntry(f"{title} · {stem}" if title else stem, folder / name, source, size)
+        called = f"{title} · {stem}" if title else stem
+        lacks = _lacking(folder, parts)
+        yield LibraryEntry(called, folder / name, source, size, lacks=lacks)
     for name in files:
         if name.endswith(BIGRAM_SUFFIX):
             stem = name.removesuffix(BIGRAM_SUFFIX)
@@ -153,7 +159,25 @@ def _in_one_folder(
     weights = [name for name in files if name.endswith(".safetensors")]
     if "config.json" in files and weights:
         size = sum(_length(folder / name) for name in weights)
-        yield LibraryEntry(title or folder.name, folder, source, size)
+        lacks = _lacking(folder, weights)
+        if not lacks and not set(files).intersection(TOKENIZER_FILES):
+            lacks = f"its folder has no {TOKENIZER_FILES[0]}"
+        yield LibraryEntry(title or folder.name, folder, source, size, lacks=lacks)
+
+
+def _lacking(folder: Path, weights: list[str]) -> str:
+    """What is missing of the files of a model that should be whole; "" for nothing."""
+    shards = [shard for name in weights if (shard := _SHARD.search(name))]
+    parts = max((int(shard[2]) for shard in shards), default=0)
+    missing = parts - len({shard[1] for shard in shards})
+    if missing > 0:
+        return f"{missing} of its {parts} files {'are' if missing > 1 else 'is'} missing"
+    for name in weights:
+        if not (folder / name).exists():
+            return f"its file {name} is a link to nothing"
+        if not _length(folder / name):
+            return f"its file {name} is empty"
+    return ""
 
 
 # -- other programs -----------------------------------------------------------------------------

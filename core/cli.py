@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
@@ -39,6 +39,9 @@ from logitscope.interrupts import unwind
 from logitscope.progress_bar import report_bar, spinner
 from logitscope.sampler_settings import SamplerSettings
 from logitscope.start import WRONG_USAGE, complain, find_model
+
+if TYPE_CHECKING:
+    from logitscope.backends.library import LibraryEntry
 
 _UsageError = cast(type[typer.BadParameter], typer.BadParameter.__base__)
 """Of click, or of the copy of it in Typer."""
@@ -254,7 +257,15 @@ def models(as_json: JsonOption = False) -> None:
         typer.echo(json.dumps([{**asdict(e), "path": str(e.path)} for e in entries], indent=2))
         return
     for entry in entries:
-        typer.echo(f"{entry.title}\t{entry.source}\t{_size(entry.bytes)}\t{entry.path}")
+        columns = (entry.title, entry.source, _size(entry.bytes), str(entry.path))
+        typer.echo("\t".join(filter(None, (*columns, _remark(entry)))))
+
+
+def _remark(entry: LibraryEntry) -> str:
+    """What stands behind a model that does not open just so; "" for the others."""
+    if entry.lacks:
+        return f"cannot be opened: {entry.lacks}"
+    return "" if entry.ready else "is put together when it is first opened"
 
 
 def _number(value: int | None, unit: str = "") -> str:

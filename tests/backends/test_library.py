@@ -113,6 +113,40 @@ def test_llama_cpp_cache_shows_a_split_model_once(
     assert (entry.title, entry.path, entry.bytes) == ("big", first, 2 * len(CONTENTS))
 
 
+SHARDS = "model-0000{}-of-00003.safetensors"
+
+
+@pytest.mark.parametrize(
+    ("files", "lacks"),
+    [
+        ({"a-00001-of-00002.gguf": b"x"}, "1 of its 2 files is missing"),
+        ({"a.gguf": b""}, "its file a.gguf is empty"),
+        ({"a.gguf": b"x"}, ""),
+        ({"config.json": b"{}", "m.safetensors": b"x"}, "its folder has no tokenizer.json"),
+        ({"config.json": b"{}", "m.safetensors": b"x", "vocab.json": b"{}"}, ""),
+        ({"config.json": b"{}", SHARDS.format(2): b"x"}, "2 of its 3 files are missing"),
+        (
+            {"config.json": b"{}", "tokenizer.model": b"x"}
+            | {SHARDS.format(n): b"x" for n in (1, 2, 3)},
+            "",
+        ),
+    ],
+)
+def test_a_download_that_broke_off_is_told(files: dict[str, bytes], lacks: str, home: Path) -> None:
+    for name, contents in files.items():
+        put(home / ".lmstudio/models/someone/model" / name, contents)
+    (entry,) = find_models()
+    assert entry.lacks == lacks
+
+
+def test_a_link_to_nothing_is_told(home: Path) -> None:
+    link = home / ".lmstudio/models/someone/model/a.gguf"
+    link.parent.mkdir(parents=True)
+    link.symlink_to("nowhere.gguf")
+    (entry,) = find_models()
+    assert entry.lacks == "its file a.gguf is a link to nothing"
+
+
 @pytest.mark.parametrize("with_library", [True, False])
 def test_hugging_face_cache(
     with_library: bool, home: Path, monkeypatch: pytest.MonkeyPatch

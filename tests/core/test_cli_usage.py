@@ -9,11 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from logitscope import cli
+from logitscope.backends import library
+
 FAKE = "fake:vocab=400"
 
 
 def logitscope(
-    *arguments: str, given: bytes = b"", folder: Path | None = None
+    *arguments: str,
+    given: bytes = b"",
+    folder: Path | None = None,
+    env: dict[str, str] | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
         [sys.executable, "-m", "logitscope", *arguments],
@@ -21,7 +27,7 @@ def logitscope(
         cwd=folder,
         capture_output=True,
         timeout=120,
-        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"} | (env or {}),
         check=False,
     )
 
@@ -178,3 +184,25 @@ def test_blocks_that_stay_on_the_cpu_are_told(tiny_gguf: Path) -> None:
     llama_cpp = pytest.importorskip("llama_cpp", reason="the extra `llama` is not installed")
     said = logitscope("next", str(tiny_gguf), "x", "--gpu-layers", "1").stderr.decode()
     assert ("is on a GPU" in said) != llama_cpp.llama_supports_gpu_offload()
+
+
+def test_models_that_cannot_be_opened_are_told_apart(tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    for name in ("big-00001-of-00002.gguf", "small.gguf"):
+        (folder / name).write_bytes(b"GGUF")
+    result = logitscope("models", env={"LLAMA_CACHE": str(folder)})
+    lines = [line.split("\t") for line in result.stdout.decode().splitlines()]
+    remarks = {columns[0]: columns[4:] for columns in lines}
+    assert remarks["big"] == ["cannot be opened: 1 of its 2 files is missing"]
+    assert remarks["small"] == []
+
+
+def test_the_packaged_model_is_put_together_first(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = library.LibraryEntry("Packaged", Path("model.gguf"), "packaged", 5_000, ready=False)
+    monkeypatch.setattr(library, "find_models", lambda: [entry])
+    cli.models()
+    said = "is put together when it is first opened"
+    assert capsys.readouterr().out == f"Packaged\tpackaged\t5.0 kB\tmodel.gguf\t{said}\n"
