@@ -28,6 +28,7 @@ from logitscope.cli_options import (
     LayersOption,
     ModelArgument,
     ThreadsOption,
+    as_given,
     check_options,
     tell,
     tell_context,
@@ -128,7 +129,7 @@ def open_window(
     """Open the window, on MODEL if one is given. This is the default command."""
     path = "" if model is None else find_model(model)
     options = LoadOptions(context, threads, gpu_layers, device=device)
-    check_options(path, backend, options)
+    check_options(model or "", path, backend, options)
     raise typer.Exit(start.open_window(path or None, backend, options))
 
 
@@ -167,10 +168,10 @@ def next_token(
         raise typer.BadParameter(str(error)) from error
     path = find_model(model)
     options = LoadOptions(context, threads, gpu_layers, device=device)
-    check_options(path, backend, options)
+    check_options(model, path, backend, options)
     text = _standard_input() if prompt == "-" else prompt
     unwind()
-    with spinner(f"loading {model}"):
+    with as_given(model, path), spinner(f"loading {model}"):
         opened = NextProcess(path, backend, options)
     with opened:
         tell_loaded(opened.info, context, gpu_layers)
@@ -214,7 +215,8 @@ def info(
     if path.startswith("fake:"):
         raise ModelFileError("The fake model has no file: give the path of a real one")
     unwind()
-    summary = inspect(Path(path))
+    with as_given(model, path):
+        summary = inspect(Path(path))
     tokens = context_for(summary, context)
     tell_context(summary.name, tokens, context)
     memory = estimate_memory(summary, tokens)

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from logitscope.backends.base import MOST_THREADS, LoadOptions, ModelFileError, ModelInfo
+from logitscope.backends.base import (
+    MOST_THREADS,
+    BackendError,
+    LoadOptions,
+    ModelFileError,
+    ModelInfo,
+)
 
 
 def _known_backend(name: str) -> str:
@@ -42,8 +50,8 @@ _WITHOUT = {
 """What to do where a backend does not know an option."""
 
 
-def check_options(path: str, backend: str, options: LoadOptions) -> None:
-    """Wrong usage where the backend that opens ``path`` would ignore an option."""
+def check_options(model: str, path: str, backend: str, options: LoadOptions) -> None:
+    """Wrong usage where the backend that opens ``path``, for ``model``, would ignore an option."""
     layers, device = options.gpu_layers, options.device
     if layers and device == "cpu":
         raise typer.BadParameter(
@@ -55,7 +63,7 @@ def check_options(path: str, backend: str, options: LoadOptions) -> None:
         name = backend or _backend_of(path)
         advice = _WITHOUT.get((option, name))
         if advice:
-            said = f"{option} means nothing to {name}, which opens {Path(path).name}"
+            said = f"{option} means nothing to {name}, which opens {model}"
             raise typer.BadParameter(f"{said}: {advice}")
 
 
@@ -67,6 +75,25 @@ def _backend_of(path: str) -> str:
         return choose(path)
     except ModelFileError:
         return ""
+
+
+@contextmanager
+def as_given(model: str, path: str) -> Iterator[None]:
+    """Errors of ``model`` name it so where it is the path, and not a name of the library.
+
+    The backends, which are given the whole ``path``, say this or, for the window, its last part.
+    """
+    try:
+        yield
+    except BackendError as error:
+        place = Path(path)
+        if Path(model).expanduser().absolute() != place:
+            raise
+        # The bare name can be a word that stands elsewhere, too.
+        whole, bare = re.escape(path), re.escape(place.name)
+        names = rf'{whole}(?=[/\s:"]|$)|(?:^|(?<=")){bare}(?=[\s:"]|$)'
+        said = re.sub(names, lambda _found: model, str(error))
+        raise type(error)(said, error.detail) from error
 
 
 def tell(sentence: str) -> None:

@@ -18,6 +18,7 @@ from logitscope.cli_options import (
     LayersOption,
     ModelArgument,
     ThreadsOption,
+    as_given,
     check_options,
     tell,
     tell_loaded,
@@ -92,9 +93,9 @@ def origin(
     cases = _cases_of(case)
     path = find_model(model)
     options = LoadOptions(context, threads, gpu_layers, device=device)
-    check_options(path, backend, options)
+    check_options(model, path, backend, options)
     unwind()
-    with spinner(f"loading {model}"):
+    with as_given(model, path), spinner(f"loading {model}"):
         opened = OriginProcess(path, backend, options)
     with opened:
         tell_loaded(opened.info, context, gpu_layers)
@@ -211,7 +212,7 @@ def _cases_of(file: str) -> tuple[TextCase | CaseError, ...]:
         found = (
             decode_text(sys.stdin.buffer.read(), name)
             if file == STANDARD_INPUT
-            else read_text(Path(file))
+            else read_text(Path(file), name=file)
         )
         tell(found.note)
         return read_cases(found.text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +19,7 @@ from logitscope.cli_options import (
     LayersOption,
     ModelArgument,
     ThreadsOption,
+    as_given,
     check_options,
     tell,
     tell_loaded,
@@ -117,11 +118,11 @@ def score(
     _check_format(output)
     path = find_model(model)
     if html is not None:
-        _check_html(html, (Path(files[0]), Path(path)))
+        _check_html(html, {files[0]: files[0], model: path})
     options = LoadOptions(context or window, threads, gpu_layers, device=device)
-    check_options(path, backend, options)
+    check_options(model, path, backend, options)
     unwind()
-    with spinner(f"loading {model}"):
+    with as_given(model, path), spinner(f"loading {model}"):
         opened = ScoringModel(path, backend, options)
     with opened:
         tell_loaded(opened.info, context, gpu_layers)
@@ -246,7 +247,11 @@ def _left_out(names: Sequence[str]) -> str:
 def _texts_of(file: str, name: str, text_field: str) -> TextFile | TextRecords:
     """The text of a file, or the chosen field of its records. Raises TextFileError."""
     from_input = file == STANDARD_INPUT
-    found = decode_text(sys.stdin.buffer.read(), name) if from_input else read_text(Path(file))
+    found = (
+        decode_text(sys.stdin.buffer.read(), name)
+        if from_input
+        else read_text(Path(file), name=file)
+    )
     if text_field and _has_fields(file):
         return jsonl_field(found, text_field, name)
     if not from_input and _is_jsonl(file):
@@ -296,12 +301,12 @@ def _check_format(output: OutputFormat) -> None:
         raise typer.BadParameter("Parquet is no text: send it to a file with > FILE")
 
 
-def _check_html(html: Path, read: Sequence[Path]) -> None:
+def _check_html(html: Path, read: Mapping[str, str]) -> None:
     """Scoring takes minutes, which shall not be lost to a folder that is not there; and what is
-    read must not be written over."""
-    for path in read:
-        if html.exists() and path.exists() and html.samefile(path):
-            raise typer.BadParameter(f"--html would write over {path}: choose another place")
+    read, by its name and its path, must not be written over."""
+    for name, path in read.items():
+        if html.exists() and Path(path).exists() and html.samefile(path):
+            raise typer.BadParameter(f"--html would write over {name}: choose another place")
     try:
         check_writable(html)
     except OSError as error:

@@ -60,13 +60,16 @@ class TextRecords:
     note: str = ""
 
 
-def read_text(path: Path, *, largest: int = LARGEST, report: Report = _unheard) -> TextFile:
+def read_text(
+    path: Path, *, name: str = "", largest: int = LARGEST, report: Report = _unheard
+) -> TextFile:
     """The text of a file, with its line ends as they are.
 
-    Raises TextFileError for a file that cannot be read, is no text, or has more bytes than
-    ``largest``; and what ``report`` raises.
+    ``name`` is for the sentences; without it they have the path, or its last part where the file
+    could be read. Raises TextFileError for a file that cannot be read, is no text, or has more
+    bytes than ``largest``; and what ``report`` raises.
     """
-    return decode_text(_bytes_of(path, largest, report), path.name)
+    return decode_text(_bytes_of(path, name or str(path), largest, report), name or path.name)
 
 
 def decode_text(data: bytes, name: str) -> TextFile:
@@ -176,22 +179,22 @@ def _text_fields(record: dict[str, Any]) -> tuple[str, ...]:
     return tuple(key for key, value in record.items() if isinstance(value, str))
 
 
-def _bytes_of(path: Path, largest: int, report: Report) -> bytes:
+def _bytes_of(path: Path, name: str, largest: int, report: Report) -> bytes:
     try:
         with path.open("rb") as file:
             size = path.stat().st_size
             # A file that is too large is not read to its end to find that out.
             data = b"" if size > largest else _read_up_to(file, largest + 1, size, report)
     except FileNotFoundError as error:
-        raise TextFileError(f"There is no file {path}: check the path.") from error
+        raise TextFileError(f"There is no file {name}: check the path.") from error
     except IsADirectoryError as error:
-        raise TextFileError(f"{path} is a folder: choose a text file in it.") from error
+        raise TextFileError(f"{name} is a folder: choose a text file in it.") from error
     except OSError as error:
         raise TextFileError(
-            f"{path} cannot be read ({error.strerror or error}): check its permissions."
+            f"{name} cannot be read ({error.strerror or error}): check its permissions."
         ) from error
     if max(size, len(data)) > largest:
-        raise TextFileError(f"{path} is larger than {largest >> 20} MB: cut it into parts.")
+        raise TextFileError(f"{name} is larger than {largest >> 20} MB: cut it into parts.")
     return data
 
 

@@ -83,7 +83,7 @@ def test_a_device_of_pytorch_is_refused_where_llama_cpp_opens_the_file(
         result = logitscope(command, str(model), *rest, "--device", device)
         said = result.stderr.decode()
         assert (result.returncode, result.stdout) == (2, b""), said
-        assert "--device means nothing to llamacpp, which opens some.gguf" in said
+        assert f"--device means nothing to llamacpp, which opens {model}" in said
         assert "--gpu-layers" in said
 
 
@@ -206,3 +206,51 @@ def test_the_packaged_model_is_put_together_first(
     cli.models()
     said = "is put together when it is first opened"
     assert capsys.readouterr().out == f"Packaged\tpackaged\t5.0 kB\tmodel.gguf\t{said}\n"
+
+
+# -- the names of files ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", ["model.gguf", "./model.gguf", "../{0}/model.gguf", "{1}"])
+@pytest.mark.parametrize("command", [("next", "x"), ("score", "x"), ("info",)])
+def test_a_model_is_named_as_it_was_given(
+    command: tuple[str, ...], given: str, tmp_path: Path
+) -> None:
+    broken = tmp_path / "model.gguf"
+    broken.write_bytes(b"GGUF")
+    word, *rest = command
+    name = given.format(tmp_path.name, broken)
+    (said,) = logitscope(word, name, *rest, folder=tmp_path).stderr.decode().splitlines()
+    assert said.startswith(f"logitscope: {name}: the file ends inside its header")
+
+
+@pytest.mark.parametrize("command", ["next", "info"])
+def test_a_folder_is_named_as_it_was_given(command: str, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    rest = ("x",) * (command == "next")
+    (said,) = logitscope(command, "./a", *rest, folder=tmp_path).stderr.decode().splitlines()
+    assert "./a has no config.json" in said.replace('"', "")
+    # The article is none of its names.
+    assert " a " in said
+
+
+@pytest.mark.parametrize("command", ["score", "origin"])
+@pytest.mark.parametrize(
+    ("contents", "said"),
+    [
+        (bytes(range(256)), "is a binary file"),
+        ("Grün, süß".encode("latin-1"), "is not UTF-8 and is read as Latin-1"),
+        (b"\xef\xbb\xbfabc\xff\xfe", "begins as UTF-8 text"),
+        (None, "check the path"),
+    ],
+)
+def test_a_text_is_named_as_it_was_given(
+    command: str, contents: bytes | None, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a").mkdir()
+    if contents is not None:
+        (tmp_path / "a" / "text.txt").write_bytes(contents)
+    result = logitscope(command, FAKE, "./a/text.txt", folder=tmp_path)
+    first = result.stderr.decode().splitlines()[0]
+    assert said in first
+    assert "./a/text.txt" in first

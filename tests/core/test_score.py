@@ -89,7 +89,7 @@ def test_a_bad_file_does_not_keep_others_from_being_scored(tmp_path: Path, file:
     (tmp_path / "model.bin").write_bytes(bytes(range(256)) * 8)
     result = score(FAKE, tmp_path / "model.bin", tmp_path / "absent.txt", file)
     errors = said(result, 1).splitlines()
-    assert errors[0] == "logitscope: model.bin is a binary file: choose a text file."
+    assert errors[0] == f"logitscope: {tmp_path}/model.bin is a binary file: choose a text file."
     assert "absent.txt" in errors[1]
     assert len(errors) == 2
     lines = result.stdout.decode().splitlines()
@@ -101,7 +101,7 @@ def test_the_guess_of_an_old_encoding_is_said(tmp_path: Path) -> None:
     path = tmp_path / "old.txt"
     path.write_bytes("Grün ist die Heide, süß der Wein.".encode("latin-1"))
     result = score(FAKE, path, "--format", "jsonl")
-    assert said(result, 0) == "logitscope: old.txt is not UTF-8 and is read as Latin-1.\n"
+    assert said(result, 0) == f"logitscope: {path} is not UTF-8 and is read as Latin-1.\n"
     assert json.loads(result.stdout)["characters"] == 33
 
 
