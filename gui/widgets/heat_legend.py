@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from logitscope.gui import heat_colors, theme
 
-BAR_WIDTH = 128
+BAR_WIDTH = 96
 BAR_HEIGHT = 12
 GAP = 6
 STOPS = 16
