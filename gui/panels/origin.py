@@ -119,7 +119,7 @@ class OriginPanel(QWidget):
         self.stack.addWidget(_scrolled(page))
         self.stack.addWidget(body)
         column = QVBoxLayout(self)
-        column.setContentsMargins(theme.GRID, 0, theme.GRID, theme.GRID // 2)
+        column.setContentsMargins(theme.GRID, theme.GRID // 2, theme.GRID, theme.GRID // 2)
         column.setSpacing(theme.GRID // 2)
         column.addWidget(self.head)
         column.addWidget(self.stack, 1)

@@ -58,7 +58,7 @@ class SamplingPanel(QWidget):
         # It stands in a scroll area already, as every panel does.
         rows = QVBoxLayout(self)
         rows.setContentsMargins(8, 8, 8, 8)
-        rows.setSpacing(8)
+        rows.setSpacing(6)
         rows.addLayout(self._top_row())
         for widget in (self.controls, self.draw, self.chain):
             rows.addWidget(widget)

@@ -144,7 +144,7 @@ def _grid(*fields: SliderField) -> QWidget:
     grid = QGridLayout(holder)
     grid.setContentsMargins(0, 0, 0, 0)
     grid.setHorizontalSpacing(8)
-    grid.setVerticalSpacing(4)
+    grid.setVerticalSpacing(2)
     grid.setColumnStretch(1, 1)
     for row, field in enumerate(fields):
         field.setParent(holder)

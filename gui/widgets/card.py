@@ -48,7 +48,7 @@ class CardTitle(QFrame):
         self._help: tuple[str, str] | None = None
         self._help_button: QToolButton | None = None
         self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(12, 4, 6, 4)
+        self._row.setContentsMargins(12, 4, 6, 0)
         self._row.setSpacing(2)
         self._row.addWidget(self.label)
         self._row.addStretch(1)

@@ -24,7 +24,7 @@ from logitscope.gui.widgets.token_canvas import STALE_OPACITY
 USUAL_TOP = 10.0
 """Nats: the axis reaches at least so far, so that texts compare."""
 LEAST_COLUMNS = 32
-USUAL_HEIGHT, LEAST_HEIGHT = 96, 56
+USUAL_HEIGHT, LEAST_HEIGHT = 80, 56
 LEAST_SPAN = 8
 """Positions: the axis is never narrower."""
 ROOMS = 16

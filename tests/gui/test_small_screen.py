@@ -122,9 +122,27 @@ def is_shared_out(window: MainWindow) -> bool:
     )
 
 
+def test_several_lines_of_the_heatmap_are_seen_beside_its_curve(usual: MainWindow) -> None:
+    panel: Any = usual.panels["loss"]
+    view = panel.heat_view.view
+    assert view.viewport().height() // view.line_height >= 3
+    assert panel.curve.isVisible()
+
+
 def test_the_most_useful_averages_are_seen(usual: MainWindow) -> None:
     panel: Any = usual.panels["loss"]
     summary = panel.figures.summary
     parts = ("mean 3.656 nats", "perplexity 38.7", "127 tokens", "1.231 bits/byte", "rank 1 31 %")
     summary.set_parts(parts)
     assert all(part in summary.shown for part in parts[:4])
+
+
+def test_the_sliders_that_are_used_most_are_seen(usual: MainWindow) -> None:
+    controls: Any = usual.panels["sampling"].controls  # type: ignore[attr-defined]
+    for field in (controls.temperature, controls.top_k, controls.top_p, controls.min_p):
+        # All of its number.
+        number = field.box.rect().adjusted(0, 4, 0, -4)
+        assert field.box.visibleRegion().boundingRect().contains(number)
+    bars: Any = usual.panels["distribution"].bars.view  # type: ignore[attr-defined]
+    seen = bars.viewport().visibleRegion().boundingRect().height() - bars.head_height
+    assert seen / bars.row_height > 5
