@@ -91,7 +91,7 @@ def as_given(model: str, path: str) -> Iterator[None]:
             raise
         # The bare name can be a word that stands elsewhere, too.
         whole, bare = re.escape(path), re.escape(place.name)
-        names = rf'{whole}(?=[/\s:"]|$)|(?:^|(?<=")){bare}(?=[\s:"]|$)'
+        names = rf'{whole}(?=[/\s:"]|$)|^{bare}(?=[\s:])|(?<="){bare}(?=")'
         said = re.sub(names, lambda _found: model, str(error))
         raise type(error)(said, error.detail) from error
 

@@ -234,6 +234,10 @@ def test_a_folder_is_named_as_it_was_given(command: str, tmp_path: Path) -> None
     assert " a " in said
 
 
+def test_the_root_has_a_name_too() -> None:
+    assert 'The folder "/" has no config.json' in logitscope("next", "/", "x").stderr.decode()
+
+
 @pytest.mark.parametrize("command", ["score", "origin"])
 @pytest.mark.parametrize(
     ("contents", "said"),
