@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import signal
 from pathlib import Path
 from types import ModuleType
 
@@ -15,6 +16,11 @@ from logitscope.backends import packaged
 # force sets besides, such as the same examples every time on CI, stays.
 settings.register_profile("untimed", parent=settings(), deadline=None)
 settings.load_profile("untimed")
+
+# A shell lets what it starts in the background ignore Ctrl-C, and what that starts inherits it:
+# the programs that tests interrupt would not hear a thing.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
