@@ -140,8 +140,8 @@ def test_the_most_useful_averages_are_seen(usual: MainWindow) -> None:
 def test_the_sliders_that_are_used_most_are_seen(usual: MainWindow) -> None:
     controls: Any = usual.panels["sampling"].controls  # type: ignore[attr-defined]
     for field in (controls.temperature, controls.top_k, controls.top_p, controls.min_p):
-        # All of its number.
-        number = field.box.rect().adjusted(0, 4, 0, -4)
+        # All of its digits, with the fonts of any system.
+        number = field.box.rect().adjusted(0, 7, 0, -7)
         assert field.box.visibleRegion().boundingRect().contains(number)
     bars: Any = usual.panels["distribution"].bars.view  # type: ignore[attr-defined]
     seen = bars.viewport().visibleRegion().boundingRect().height() - bars.head_height
