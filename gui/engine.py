@@ -61,6 +61,8 @@ class Engine(QObject):
         self._arrived.connect(self._take, Qt.ConnectionType.QueuedConnection)
         self._client = ModelClient(self._arrived.emit)
         self.activity = IDLE
+        self._wanted = 0
+        """Tokens that the newest run may make."""
         self._scored_before = 0, 0
         """Tokens known before the current scoring request, and all."""
         self._told = 0.0
@@ -99,6 +101,7 @@ class Engine(QObject):
             stop_texts=stop_texts,
             ignore_end=ignore_end,
         )
+        self._wanted = max_tokens
         self._set_activity(Activity(Phase.DECODE, 0, max_tokens, number))
         return number
 
@@ -179,7 +182,8 @@ class Engine(QObject):
     def _stepped(self, number: int) -> None:
         before = self.activity
         if before.phase is not Phase.DECODE or before.number != number:
-            self._set_activity(Activity(Phase.DECODE, 1, before.total, number))
+            # Before it the text may have been read, which told a number of its own.
+            self._set_activity(Activity(Phase.DECODE, 1, self._wanted, number))
             return
         after = Activity(Phase.DECODE, before.done + 1, before.total, number)
         if time.monotonic() - self._told >= STEPS_SECONDS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from enum import IntEnum
+from typing import cast
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QUndoCommand, QUndoStack
@@ -72,14 +73,15 @@ class History(QObject):
         self._last_time = 0.0
 
     def push(self, title: str, before: State, after: State, kind: Kind = Kind.OTHER) -> Change:
-        """Record a change that has already been made."""
+        """Record a change that has already been made; returns what undoes it."""
         now = time.monotonic()
         change = Change(title, before, after, self._restore)
         change.kind = kind
         change.merges = self._last_kind is kind and now - self._last_time < MERGE_SECONDS
         self._last_kind, self._last_time = kind, now
         self.stack.push(change)
-        return change
+        # It may have become a part of the one before.
+        return cast(Change, self.stack.command(self.stack.index() - 1))
 
     def start_new_step(self) -> None:
         """Let the next change stand for itself."""

@@ -97,6 +97,13 @@ class Runner(QObject):
         if not self._timer.isActive():
             self._timer.start()
 
+    def go_on_in(self, change: Change, before: State) -> None:
+        """Something was changed within the run, from ``before`` on: what the run writes from now on
+        is behind that change, and is taken back and made again with it."""
+        if self._change is not None:
+            self._change.after = before
+            self._change = change
+
     def _begin_frame(self) -> None:
         """What this thread has done since the last frame began tells how soon the next may come."""
         before, self._worked = self._worked, time.thread_time()

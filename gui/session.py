@@ -81,8 +81,8 @@ class Session(SessionView):
         self.stop()
         before = self.state
         self.document.set_blocks(blocks)
-        same_messages = len(blocks) == len(before.blocks)
-        self._push("Typing", before, Kind.TYPING if same_messages else Kind.OTHER)
+        is_typing = len(blocks) == len(before.blocks)
+        self._push("Typing", before, Kind.TYPING if is_typing else Kind.OTHER)
         self._prompt_was_changed()
 
     def set_sources(self, blocks: tuple[Block, ...]) -> None:
@@ -279,7 +279,9 @@ class Session(SessionView):
 
     def _push(self, title: str, before: State, kind: Kind = Kind.OTHER) -> Change:
         self.steps.note_change()
-        return self._history.push(title, before, self.state, kind)
+        change = self._history.push(title, before, self.state, kind)
+        self._runner.go_on_in(change, before)
+        return change
 
     def _restore(self, state: State) -> None:
         before = self.state
@@ -316,8 +318,7 @@ class Session(SessionView):
                 self._viewer.show(row)
         if not self.is_running:
             self._viewer.look()
-        # In this turn, and so in one painting of the window with what follows the path.
-        self.frames.flush()
+        self.frames.flush()  # In one painting of the window with what follows the path.
 
     # -- replies ----------------------------------------------------------------------------
 
@@ -382,8 +383,8 @@ class Session(SessionView):
         if self.is_running and reply.number == self._runner.number:
             self._runner.end()
         is_text = self._viewer.take_failure(reply.number, reply.sentence, reply.prompt_ids)
-        notice = Notice(reply.sentence, reply.detail, not reply.expected, is_about_text=is_text)
-        self.noticed.emit(notice)
+        is_bug = not reply.expected
+        self.noticed.emit(Notice(reply.sentence, reply.detail, is_bug, is_about_text=is_text))
 
     def _process_died(self, reply: Died) -> None:
         self._forget_model()
