@@ -61,6 +61,8 @@ class SessionFiles(QObject):
     def save(self) -> None:
         if self.keeper.path is None:
             self.save_as()
+        elif self.keeper.is_outdated:
+            self._ask_to_replace(self.keeper.path)
         else:
             self._save(self.keeper.path)
 
@@ -91,6 +93,24 @@ class SessionFiles(QObject):
             self._offer_back(before, self.tr("The session is back."))
 
     # -- parts ------------------------------------------------------------------------------
+
+    def _ask_to_replace(self, path: Path) -> None:
+        """The file holds what this window has never shown."""
+        words = self.tr(
+            "“{name}” was changed by another window or program since it was opened here: nothing "
+            "is saved yet."
+        )
+        self._messages.put(
+            Message(
+                words.format(name=path.name),
+                severity=Severity.PROBLEM,
+                actions=(
+                    Action(self.tr("Save under another name…"), self.save_as),
+                    Action(self.tr("Replace it"), partial(self._save, path)),
+                ),
+                topic=Topic.SESSION,
+            )
+        )
 
     def _save(self, path: Path) -> None:
         try:

@@ -29,6 +29,9 @@ CLOSE_SECONDS = 5.0
 """Given to a copy that is being written when the window closes; it would be left behind."""
 
 
+Stamp = tuple[int, int, int]
+
+
 @dataclass(frozen=True, slots=True)
 class Bookmark:
     """A document with its file, to return to."""
@@ -36,6 +39,7 @@ class Bookmark:
     state: State
     saved: State
     path: Path | None
+    stamp: Stamp | None = None
     model: ModelReference | None = None
     """Loaded again where another one has been opened since."""
 
@@ -64,6 +68,8 @@ class Keeper(QObject):
         self._is_writing = False
         self._saved: State = session.state
         self.path: Path | None = None
+        self._stamp: Stamp | None = None
+        """Of the file when it was opened or saved here."""
         self._timer = QTimer(self, interval=AUTOSAVE_MS, singleShot=True)
         self._timer.timeout.connect(self._autosave_behind)
         for signal in (
@@ -81,7 +87,7 @@ class Keeper(QObject):
 
     @property
     def bookmark(self) -> Bookmark:
-        return Bookmark(self._session.state, self._saved, self.path, self._model())
+        return Bookmark(self._session.state, self._saved, self.path, self._stamp, self._model())
 
     def return_to(self, bookmark: Bookmark) -> ModelReference | None:
         """Show a document again that another one had taken the place of, as that of its file.
@@ -89,7 +95,7 @@ class Keeper(QObject):
         Returns its model if that is not to be found.
         """
         missing = self._show(SavedSession(bookmark.state, bookmark.model))
-        self.path, self._saved = bookmark.path, bookmark.saved
+        self.path, self._stamp, self._saved = bookmark.path, bookmark.stamp, bookmark.saved
         self.changed.emit()
         return missing
 
@@ -111,10 +117,16 @@ class Keeper(QObject):
         self._saved = self._session.state
         self.changed.emit()
 
+    @property
+    def is_outdated(self) -> bool:
+        """The session's file is not as it was opened or saved here: another window, or another
+        program, has written it since."""
+        return self.path is not None and _stamp(self.path) not in (None, self._stamp)
+
     def save(self, path: Path) -> None:
         """Write the session. Raises OSError; the old file is then untouched."""
         session_file.save(path, self._as_saved())
-        self.path = path
+        self.path, self._stamp = path, _stamp(path)
         self._saved = self._session.state
         self.changed.emit()
 
@@ -123,8 +135,9 @@ class Keeper(QObject):
 
         Raises SessionFileError and OSError; the document is then untouched.
         """
+        stamp = _stamp(path)
         missing = self._show(session_file.load(path))
-        self.path = path
+        self.path, self._stamp = path, stamp
         self._saved = self._session.state
         self.changed.emit()
         return missing
@@ -237,6 +250,15 @@ class Keeper(QObject):
         # Not started again while it runs: a long run is saved every two seconds, not at its end.
         if not self._timer.isActive():
             self._timer.start()
+
+
+def _stamp(path: Path) -> Stamp | None:
+    """What tells a file from what is written in its place; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def _is_there(path: str) -> bool:

@@ -21,6 +21,8 @@ class Topic(StrEnum):
     """Opening a model, or one that is gone: settled once another one is on its way."""
     SESSION = "session"
     """The document that was there before: settled once it is replaced again, or saved."""
+    UNSAVED = "unsaved"
+    """A session that was kept: settled once it is taken, or deleted."""
     TEXT = "text"
     """The text as it is: settled once another one, or the same again, is read."""
     OTHER = "other"

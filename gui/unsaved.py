@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from logitscope import session_file
 from logitscope.gui.kept import lost_sessions, recovery_folder
-from logitscope.gui.message import Action, Message, Severity
+from logitscope.gui.message import Action, Message, Severity, Topic
 from logitscope.gui.notify import Messages
 
 SHOWN_OF_TEXT = 40
@@ -39,13 +39,14 @@ class UnsavedSessions(QObject):
         words = self.tr("A session of {when} was not saved; it is kept.")
         if begin:
             words = self.tr("A session of {when} was not saved; its text is kept: “{begin}”.")
-        back = Action(self.tr("Bring it back"), partial(self._recover, copy))
-        delete = Action(self.tr("Delete it"), partial(_delete, (copy,)))
+        back = Action(self.tr("Bring it back"), partial(self._take, copy))
+        delete = Action(self.tr("Delete it"), partial(self._delete, (copy,)))
         self._messages.put(
             Message(
                 words.format(when=when, begin=begin),
                 severity=Severity.PROBLEM,
                 actions=(back, delete),
+                topic=Topic.UNSAVED,
             )
         )
 
@@ -54,7 +55,7 @@ class UnsavedSessions(QObject):
         copies = tuple(lost_sessions(recovery_folder()))
         for copy in copies:
             title = " – ".join(filter(None, _when_and_begin(copy))).replace("&", "&&")
-            self.menu.addAction(title, partial(self._recover, copy))
+            self.menu.addAction(title, partial(self._take, copy))
         if not copies:
             self.menu.addAction(self.tr("None")).setEnabled(False)
             return
@@ -64,12 +65,17 @@ class UnsavedSessions(QObject):
     def _ask_to_delete(self, copies: Sequence[Path]) -> None:
         words = self.tr("The unsaved sessions ({count}) will be gone for good.")
         sentence = words.format(count=len(copies))
-        self._messages.say(sentence, Action(self.tr("Delete them"), partial(_delete, copies)))
+        self._messages.say(sentence, Action(self.tr("Delete them"), partial(self._delete, copies)))
 
+    def _take(self, copy: Path) -> None:
+        """Whatever was offered before speaks of what is here now, or is in the menu."""
+        self._messages.settle(Topic.UNSAVED)
+        self._recover(copy)
 
-def _delete(copies: Sequence[Path]) -> None:
-    for copy in copies:
-        copy.unlink(missing_ok=True)
+    def _delete(self, copies: Sequence[Path]) -> None:
+        self._messages.settle(Topic.UNSAVED)
+        for copy in copies:
+            copy.unlink(missing_ok=True)
 
 
 def _when_and_begin(copy: Path) -> tuple[str, str]:

@@ -273,3 +273,47 @@ def test_the_old_session_comes_back_with_its_model(
         timeout=20_000,
     )
     assert session.state.text == "of the first model"
+
+
+def test_a_file_that_another_window_has_written_is_not_replaced_without_asking(
+    new_window: NewWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / f"plums{SUFFIX}"
+    answer_dialogs(monkeypatch, file)
+    window = new_window()
+    window.session.set_prompt("plums")
+    window.files.save()
+    other = SavedSession(State(blocks=(Block("plums, by another window"),)), None)
+    session_file.save(file, other)
+    window.session.set_prompt("plums, by me")
+    window.files.save()
+    assert session_file.load(file).state.text == "plums, by another window"
+    assert window.isWindowModified()
+    assert offers(window) == ["Save under another name…", "Replace it"]
+    take(window, "Replace it")
+    assert session_file.load(file).state.text == "plums, by me"
+    assert offers(window) == []
+    window.session.set_prompt("plums, once more")
+    window.files.save()
+    assert session_file.load(file).state.text == "plums, once more"
+    file.unlink()
+    window.session.set_prompt("plums, though the file is gone")
+    window.files.save()
+    assert session_file.load(file).state.text == "plums, though the file is gone"
+
+
+@pytest.mark.parametrize("way", ["taken", "deleted"])
+def test_the_offer_goes_with_what_it_speaks_of(new_window: NewWindow, way: str) -> None:
+    window = new_window()
+    window.session.set_prompt("closed in a hurry")
+    window.close()
+    window = new_window()
+    window.unsaved.offer()
+    assert "Bring it back" in offers(window)
+    unsaved(window)
+    if way == "taken":
+        window.unsaved.menu.actions()[0].trigger()
+    else:
+        window.unsaved.menu.actions()[-1].trigger()
+        take(window, "Delete them")
+    assert "Bring it back" not in offers(window)
