@@ -254,6 +254,9 @@ class Backend(Protocol):
         empty cut of the same call. Otherwise exact. Raises what ``score_variants`` raises, and
         ValueError for a range outside of the context."""
 
+    def forget(self) -> None:
+        """Empty the cache: what is read next gives the same rows as in a backend just loaded."""
+
     def close(self) -> None:
         """Free weights and caches; twice is harmless."""
 

@@ -123,6 +123,10 @@ class FakeBackend(PlainBackend):
         self._last_pass = PassStats(cached, len(ids) - cached, time.perf_counter() - started)
         return row
 
+    def forget(self) -> None:
+        """See ``base.Backend``."""
+        self._cached = []
+
     def close(self) -> None:
         self._cached = []
 

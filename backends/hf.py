@@ -167,6 +167,10 @@ class HfBackend:
         self._stats = PassStats(len(ids) - evaluated, evaluated, time.perf_counter() - started)
         return row
 
+    def forget(self) -> None:
+        """See ``base.Backend``."""
+        self._sequence.reset()
+
     def score(
         self, ids: Sequence[int], start: int, stop: int, watch: Watch = UNWATCHED
     ) -> Iterator[NDArray[np.float32]]:

@@ -135,6 +135,12 @@ class LlamaCppBackend:
         self._last_pass = PassStats(cached, len(checked) - cached, time.perf_counter() - begun)
         return row
 
+    def forget(self) -> None:
+        """See ``base.Backend``."""
+        self._opened()
+        self._cache.clear()
+        self._kept = None
+
     def score(
         self, ids: Sequence[int], start: int, stop: int, watch: Watch = UNWATCHED
     ) -> Iterator[NDArray[np.float32]]:

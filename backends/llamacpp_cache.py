@@ -161,6 +161,13 @@ class KvCache:
             if other is not active and 0 < n <= active.length and other.shared(active.ids, n) == n:
                 self._cut(other, 0)
 
+    def clear(self) -> None:
+        """Hold nothing, and begin at the first cell again: rows depend a little on where their keys
+        lie."""
+        self._lib.llama_memory_clear(self._memory, False)
+        for sequence in self._sequences:
+            sequence.length = 0
+
     def _closest(self, ids: Ids, limit: int) -> tuple[Sequence, int]:
         """The sequence with the longest common prefix; of equals, the one that loses least."""
         found = [(sequence.shared(ids, limit), sequence) for sequence in self._sequences]

@@ -121,7 +121,8 @@ class Score:
     start: int
     stop: int
     follows: bool = False
-    """Waits for the older ones, where others take their place."""
+    """Waits for the older ones, where others take their place, and is read in an empty cache: its
+    numbers do not depend on what was read before."""
     channel: Channel = Channel.SCORE
 
 

@@ -35,6 +35,9 @@ class PlainBackend(Backend, ABC):
     ) -> Iterator[NDArray[np.float32]]:
         """The rows of ``score``, whose arguments are checked."""
 
+    def forget(self) -> None:
+        """There is no cache."""
+
     def score(
         self, ids: Sequence[int], start: int, stop: int, watch: Watch = UNWATCHED
     ) -> Iterator[NDArray[np.float32]]:

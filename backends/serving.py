@@ -218,6 +218,8 @@ class Server:
         self._inbox.scoring_begins(work.number)
         done = work.start
         rest: Score | None = None
+        if work.follows:
+            self._backend.forget()
         try:
             watch = self._score_watch(work)
             for numbers in scored_numbers(

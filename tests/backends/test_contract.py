@@ -242,6 +242,21 @@ def test_other_calls_may_come_between_two_chunks(case: Case) -> None:
     backend.close()
 
 
+def test_after_forgetting_rows_are_those_of_a_backend_just_loaded(case: Case) -> None:
+    backend = case.open()
+    ids, other = some_ids(backend, 70, seed=5), some_ids(backend, 50, seed=6)
+    first = np.concatenate([chunk.copy() for chunk in backend.score(ids, 30, 71)])
+    backend.next_logits([*ids[:20], *other])
+    backend.next_logits(ids[:65])
+    backend.forget()
+    again = np.concatenate([chunk.copy() for chunk in backend.score(ids, 30, 71)])
+    np.testing.assert_array_equal(again, first)
+    backend.forget()
+    backend.next_logits(ids)
+    assert backend.last_pass.cached == 0
+    backend.close()
+
+
 # -- stopping and errors ------------------------------------------------------------------------
 
 

@@ -93,6 +93,21 @@ def test_rows_do_not_depend_on_what_was_cached(backend: LlamaCppBackend) -> None
     assert np.abs(first - again).max() < 1e-3
 
 
+def test_after_forgetting_the_losses_of_a_quantized_model_are_the_same_to_the_last_bit(
+    backend: LlamaCppBackend,
+) -> None:
+    ids = backend.tokenize("The sky is blue. " * 20, add_special=True, parse_special=False)
+
+    def rows() -> np.ndarray:
+        backend.forget()
+        return np.concatenate([chunk.copy() for chunk in backend.score(ids, 40, len(ids))])
+
+    first = rows()
+    backend.next_logits([*ids[:10], 9, 9, 9])
+    backend.next_logits(FRANCE_IDS)
+    np.testing.assert_array_equal(rows(), first)
+
+
 def test_info_says_what_is_loaded(backend: LlamaCppBackend) -> None:
     info = backend.info
     assert (info.architecture, info.quantization, info.n_vocab) == ("gemma3", "Q4_K_M", 262_144)

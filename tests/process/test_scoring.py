@@ -9,7 +9,7 @@ import numpy as np
 import psutil
 import pytest
 
-from logitscope.backends.base import BackendError
+from logitscope.backends.base import BackendError, LoadOptions
 from logitscope.backends.client import ModelClient
 from logitscope.backends.question import ModelDied
 from logitscope.backends.scoring import ScoringModel
@@ -114,3 +114,16 @@ def test_a_model_that_does_not_load_leaves_no_process() -> None:
     _, alive = psutil.wait_procs(set(psutil.Process().children()) - before, timeout=5)
     # Python's resource tracker serves the whole test run.
     assert [p for p in alive if "resource_tracker" not in " ".join(p.cmdline())] == []
+
+
+@pytest.mark.gemma
+@pytest.mark.llama
+def test_the_losses_of_a_text_do_not_depend_on_those_before_it(gemma_path: Path) -> None:
+    """A quantized model's rows depend on where in the cache a text lies, and on what it shares."""
+    pytest.importorskip("llama_cpp", reason="the extra `llama` is not installed")
+    with ScoringModel(str(gemma_path), options=LoadOptions(context_length=512)) as model:
+        one = model.tokenize("The sky is blue. " * 12, add_special=True)
+        other = model.tokenize("The sky is grey, and so is the sea. " * 9, add_special=True)
+        alone = losses(model, one)
+        assert losses(model, other, one)[-len(alone) :] == alone
+        assert losses(model, one) == alone
