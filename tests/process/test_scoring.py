@@ -13,7 +13,7 @@ from logitscope.backends.base import BackendError, LoadOptions
 from logitscope.backends.client import ModelClient
 from logitscope.backends.question import ModelDied
 from logitscope.backends.scoring import ScoringModel
-from logitscope.scoring_passes import ScoringPass
+from logitscope.scoring_passes import ScoringPass, scoring_passes
 
 IDS = tuple(range(10, 310))
 
@@ -122,8 +122,15 @@ def test_the_losses_of_a_text_do_not_depend_on_those_before_it(gemma_path: Path)
     """A quantized model's rows depend on where in the cache a text lies, and on what it shares."""
     pytest.importorskip("llama_cpp", reason="the extra `llama` is not installed")
     with ScoringModel(str(gemma_path), options=LoadOptions(context_length=512)) as model:
-        one = model.tokenize("The sky is blue. " * 12, add_special=True)
-        other = model.tokenize("The sky is grey, and so is the sea. " * 9, add_special=True)
-        alone = losses(model, one)
-        assert losses(model, other, one)[-len(alone) :] == alone
-        assert losses(model, one) == alone
+        texts = [
+            model.tokenize(text, add_special=True)
+            for text in ("The sky is blue. " * 30, "Grey is the sea, and cold. " * 20)
+        ]
+
+        def read(*ids: tuple[int, ...]) -> list[list[float]]:
+            passes = scoring_passes(ids, 64, 32, model.vocabulary.bos)
+            return [part.log_probability.tolist() for _, part in model.score(passes)]
+
+        alone = read(texts[0])
+        assert read(texts[1], texts[0])[-len(alone) :] == alone
+        assert read(texts[0]) == alone
