@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -35,6 +36,8 @@ PATIENCE_MS = 150
 """Reading a prompt is shown only where it takes longer: typing should not make the bar blink."""
 NEARLY_FULL = 0.95
 PROGRESS_WIDTH = 96
+NAME_SHARE = 0.25
+"""Of the bar, for the model's name at most: a long one drove out the figures."""
 
 
 class ModelBar(QWidget):
@@ -170,14 +173,14 @@ class ModelBar(QWidget):
 
     def _draw_model(self) -> None:
         model = self._session.model
-        self.name.setText(self._title())
+        self.name.setText(self._fitted(self._title()))
         if model is None:
             for fact in (self.quantization, self.device, self.weights, self.context, self.cache):
                 fact.set_value("")
             self.speed.set_value("")
             return
         speed = self._session.tokens_per_second
-        about = f"{model.path}\n{model.architecture} · {model.backend}"
+        about = f"{model.name}\n{model.path}\n{model.architecture} · {model.backend}"
         set_tip(self.name, plain_tip(about))
         self.quantization.set_value(model.quantization)
         self.device.set_value(model.device)
@@ -197,6 +200,15 @@ class ModelBar(QWidget):
         self.context.set_value(f"{used:,} / {held:,}", warns=used >= NEARLY_FULL * held)
         # Of a text that is longer than the context no more than that is ever held.
         self.cache.set_value(size_text(round(min(used, held) * model.kv_bytes_per_token)))
+
+    def _fitted(self, title: str) -> str:
+        """As a button shows it: cut in the middle, for models differ at either end."""
+        metrics, room = self.name.fontMetrics(), round(NAME_SHARE * self.width())
+        return metrics.elidedText(title, Qt.TextElideMode.ElideMiddle, room).replace("&", "&&")
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.name.setText(self._fitted(self._title()))
 
     def _title(self) -> str:
         session = self._session

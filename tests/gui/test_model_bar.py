@@ -44,6 +44,25 @@ def test_without_a_model_it_invites_to_open_one(window: MainWindow) -> None:
     assert bar.context.value == ""
 
 
+def test_a_long_name_leaves_room_for_the_figures(
+    qtbot: QtBot, loaded: MainWindow, read: Read
+) -> None:
+    read(loaded, "The sky is")
+    session, bar = loaded.session, loaded.model_bar
+    assert session.model is not None
+    name = "a-model-R&D-" + "of-a-very-long-name-" * 6 + "Q4_K_M"
+    session.model = replace(session.model, name=name)
+    loaded.resize(1440, 900)
+    session.model_changed.emit()
+    shown = bar.name.text().replace("&&", "&")
+    assert shown.startswith("a-model-R&D")
+    assert shown.endswith("Q4_K_M")
+    assert "…" in shown
+    assert name in bar.name.toolTip()
+    for fact in (bar.quantization, bar.device, bar.context):
+        assert fact.isVisible()
+
+
 def test_a_loaded_model_is_described(qtbot: QtBot, loaded: MainWindow, read: Read) -> None:
     read(loaded, "The sky is")
     session, bar = loaded.session, loaded.model_bar
