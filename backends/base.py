@@ -112,6 +112,9 @@ class LoadOptions:
     device: str | None = None
     """PyTorch device: ``cuda``, ``mps`` or ``cpu``; of llama.cpp ``cpu`` alone, which puts no
     layer on a GPU."""
+    branches: bool = True
+    """Whether llama.cpp's cache keeps what lies behind a fork. Who reads one text behind the other
+    needs none: 256 tokens of a small model then take 9 ms instead of 13."""
     score_budget_bytes: int = 256 * 1024 * 1024
     """Most memory that logits rows of one scoring chunk may take."""
 

@@ -261,7 +261,7 @@ def _describe(header: GgufHeader, plan: Plan, native: Native, has_template: bool
         tied_embeddings=header.tied_embeddings,
         header_hash=header.header_sha256,
         capabilities=Capabilities(
-            prefix_reuse=native.sequences > 1,
+            prefix_reuse=native.can_be_cut,
             offload=bool(native.device),
             cut_cache=native.sequences > 1,
         ),

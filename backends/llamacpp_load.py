@@ -30,7 +30,9 @@ class Native:
     vocab: Any
     vocabulary: Vocabulary
     sequences: int
-    """1 where the model's memory cannot be cut back (recurrent state)."""
+    """1 where no branches are kept."""
+    can_be_cut: bool
+    """Whether the model's memory can be cut back; a recurrent state cannot."""
     cache_type: str
     device: str
     """Name of the GPU, or ""."""
@@ -52,7 +54,9 @@ def open_native(path: Path, plan: Plan, cache_type: str, watch: Watch) -> Native
     model = _open_model(path, plan, watch)
     try:
         _require_decoder(path, model)
-        sequences = SEQUENCES if _can_be_cut(model) else 1
+        can_be_cut = _can_be_cut(model)
+        # With more than one, llama.cpp asks of each cell whose it is for each token of a batch.
+        sequences = SEQUENCES if can_be_cut and plan.branches else 1
         vocab = lib.llama_model_get_vocab(model)
         # Each takes some 0.1 s of its own core, and neither needs the other.
         with ThreadPoolExecutor(1) as pool:
@@ -71,6 +75,7 @@ def open_native(path: Path, plan: Plan, cache_type: str, watch: Watch) -> Native
         vocab=vocab,
         vocabulary=vocabulary,
         sequences=sequences,
+        can_be_cut=can_be_cut,
         cache_type=cache_type,
         device=", ".join(devices) if plan.gpu_layers else "",
         kv_bytes=sum(buffers) * 2**20,

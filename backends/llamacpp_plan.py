@@ -41,6 +41,8 @@ class Plan:
     rows: int
     """Rows of logits a decode."""
     threads: int
+    branches: bool
+    """Whether the cache keeps what lies behind a fork."""
     gpu_layers: int
     """0: all on the CPU; -1: all on the GPU."""
     kv_bytes_per_token: float
@@ -114,6 +116,7 @@ def make_plan(
         batch=batch,
         rows=rows,
         threads=options.threads or physical_cores(),
+        branches=options.branches,
         gpu_layers=layers,
         kv_bytes_per_token=kv,
         notes=notes,

@@ -257,6 +257,17 @@ def test_after_forgetting_rows_are_those_of_a_backend_just_loaded(case: Case) ->
     backend.close()
 
 
+def test_without_branches_a_rewind_and_another_text_give_the_same_rows(case: Case) -> None:
+    backend = case.open(branches=False)
+    ids, other = some_ids(backend, 70, seed=5), some_ids(backend, 50, seed=6)
+    for text in (ids, ids[:40], [*ids[:30], *other], other, ids):
+        assert np.abs(backend.next_logits(text) - case.fresh(text)).max() <= case.fresh_tolerance
+    with_branches = case.open()
+    assert backend.info.capabilities.prefix_reuse is with_branches.info.capabilities.prefix_reuse
+    for opened in (backend, with_branches):
+        opened.close()
+
+
 # -- stopping and errors ------------------------------------------------------------------------
 
 
