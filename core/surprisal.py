@@ -208,11 +208,19 @@ def _ranks(
     if block.shape[1] >= _LONG_ROW:
         each = zip(block, ids.tolist(), best.tolist(), strict=True)
         return np.array([_rank(*line) for line in each], dtype=np.int64)
-    ranks: NDArray[np.int64] = (block > own[:, None]).sum(axis=1, dtype=np.int64) + 1
-    reaching = (block >= own[:, None]).sum(axis=1, dtype=np.int64)
-    for line in np.flatnonzero(reaching > ranks).tolist():
-        ranks[line] = rank_within(block[line], int(ids[line]))
+    ranks = _counts(block > own[:, None]) + 1
+    equal = block == own[:, None]
+    if np.count_nonzero(equal) > len(block):
+        for line in np.flatnonzero(_counts(equal) > 1).tolist():
+            ranks[line] = rank_within(block[line], int(ids[line]))
     return ranks
+
+
+def _counts(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many entries of each line, of fewer than 65,536, are set; four times as quick as a sum
+    of booleans."""
+    counts: NDArray[np.int64] = mask.view(np.uint8).sum(axis=1, dtype=np.uint16).astype(np.int64)
+    return counts
 
 
 def _rank(row: NDArray[np.float32], token_id: int, best: list[int]) -> int:
