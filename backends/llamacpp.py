@@ -263,7 +263,7 @@ def _describe(header: GgufHeader, plan: Plan, native: Native, has_template: bool
         capabilities=Capabilities(
             prefix_reuse=native.can_be_cut,
             offload=bool(native.device),
-            cut_cache=native.sequences > 1,
+            cut_cache=native.can_be_cut,
         ),
         notes=plan.notes,
     )

@@ -22,10 +22,8 @@ from logitscope.vocabulary import Vocabulary
 
 @dataclass(frozen=True, slots=True)
 class PromptText:
-    """A prompt that the model process still has to turn into ids.
-
-    Plain: the contents of ``messages`` end to end. Chat: the model's own template over them.
-    """
+    """A prompt without ids yet. Plain: the contents of ``messages`` end to end. Chat: the model's
+    own template over them."""
 
     messages: tuple[ChatMessage, ...]
     chat: bool = False
@@ -114,15 +112,14 @@ class Generate:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Score tokens ``start <= p < stop`` of ``ids``; Scored replies, then Finished."""
+    """Score tokens ``start <= p < stop`` of ``ids``; Scored replies, then Finished. What ``follows``
+    waits for the older ones, where others take their place, and is read in an empty cache."""
 
     number: int
     ids: tuple[int, ...]
     start: int
     stop: int
     follows: bool = False
-    """Waits for the older ones, where others take their place, and is read in an empty cache: its
-    numbers do not depend on what was read before."""
     channel: Channel = Channel.SCORE
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import queue
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from types import TracebackType
 
 from logitscope.backends.base import BackendError, LoadOptions, ModelInfo
@@ -29,8 +28,7 @@ class ScoringModel:
         self._replies: queue.SimpleQueue[Reply] = queue.SimpleQueue()
         self._client = ModelClient(self._replies.put)
         try:
-            alone = replace(options or LoadOptions(), branches=False)
-            number = self._client.load(model, backend, alone)
+            number = self._client.load(model, backend, options)
             self._loaded = wait_for(self._replies, number, Loaded)
         except BaseException:
             self._client.close()

@@ -119,7 +119,7 @@ def score(
     path = find_model(model)
     if html is not None:
         _check_html(html, {files[0]: files[0], model: path})
-    options = LoadOptions(context or window, threads, gpu_layers, device=device)
+    options = LoadOptions(context or window, threads, gpu_layers, device=device, branches=False)
     check_options(model, path, backend, options)
     unwind()
     with as_given(model, path), spinner(f"loading {model}"):

@@ -16,7 +16,7 @@ from logitscope.scoring_passes import ScoringPass
 
 def main(path: str, backend: str, threads: str, context: str) -> None:
     device = "cpu" if backend == "hf" else None
-    options = LoadOptions(int(context), int(threads), device=device)
+    options = LoadOptions(int(context), int(threads), device=device, branches=False)
     with ScoringModel(path, backend, options) as model:
 
         def tokenize(text: str) -> Answer:
