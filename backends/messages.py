@@ -112,8 +112,8 @@ class Generate:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Score tokens ``start <= p < stop`` of ``ids``; Scored replies, then Finished. What ``follows``
-    waits for the older ones, where others take their place, and is read in an empty cache."""
+    """Score tokens ``start <= p < stop`` of ``ids``; Scored replies, then Finished. One that
+    ``follows`` waits for older ones, where others replace them, and starts with an empty cache."""
 
     number: int
     ids: tuple[int, ...]
