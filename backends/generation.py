@@ -5,8 +5,8 @@ top 10: about 1 ms at 262,144 entries, where a decode of a small model takes 15 
 out in a second thread while the library, which releases the interpreter lock, decodes. Where the
 library computes on every core, this would cost more than it saves: its threads work in step, so
 that all of them wait for the one that shares its core (2.2 ms a token instead of 1.6). Steps are
-then worked out several together, which takes 0.5 ms each instead of 0.8, because the weights that
-a decode reads leave nothing else in the caches; and the window is woken less often.
+worked out several together, which takes 0.5 ms each instead of 0.8, because the weights that a
+decode reads leave nothing else in the caches; and the window is woken less often.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from logitscope.backends.base import NO_PASS, Cancelled, PassStats
-from logitscope.backends.messages import Ending, Finished, Generate, Stepped
+from logitscope.backends.messages import Ending, Finished, Generate, RowRef, Stepped
 from logitscope.backends.rows import RowRing
 from logitscope.sampling import Choice, SamplerSettings, Stage, draw, shape
 from logitscope.steps import Origin, StepRecord
@@ -32,14 +32,16 @@ Row = NDArray[np.float32]
 _QUEUE_LENGTH = 4
 """Rows that may wait for their numbers: 4 MB at 262,144 entries."""
 _TOP = 10
-_HOLD_SECONDS = 0.1
-"""Between two deliveries of steps where no core is free: as often as the window follows a run."""
+_HOLD, _HOLD_APART = 0.1, 0.05
+"""Seconds between two deliveries of steps: where no core is free, and by a thread of its own."""
 _HELD_BYTES = 16 << 20
 """Of rows that wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class Made:
+    """A chosen token, with the row, shape (V,), that it was chosen from."""
+
     position: int
     row: Row
     choice: Choice
@@ -48,8 +50,8 @@ class _Made:
 
 
 class StepWriter:
-    """Turns chosen tokens into Stepped replies, in order; ``apart`` in a thread of its own, and at
-    once, else several of them together."""
+    """Turns chosen tokens into Stepped replies, in order, several of them together; ``apart`` in a
+    thread of its own."""
 
     def __init__(
         self, number: int, ring: RowRing, send: Callable[[Sequence[Stepped]], None], *, apart: bool
@@ -57,17 +59,18 @@ class StepWriter:
         self._number = number
         self._ring = ring
         self._send = send
-        self._held: list[_Made] = []
-        self._sent = -_HOLD_SECONDS
+        self._hold = _HOLD_APART if apart else _HOLD
+        self._held: list[Made] = []
+        self._sent = -self._hold
         """When steps were sent last."""
-        self._queue: queue.Queue[_Made | None] = queue.Queue(_QUEUE_LENGTH)
+        self._queue: queue.Queue[Made | None] = queue.Queue(_QUEUE_LENGTH)
         self._error: BaseException | None = None
         self._thread: threading.Thread | None = None
         if apart:
             self._thread = threading.Thread(target=self._run, name="step numbers", daemon=True)
             self._thread.start()
 
-    def put(self, made: _Made) -> None:
+    def put(self, made: Made) -> None:
         """Hand over a step; waits while the queue is full. Raises what went wrong before."""
         if self._error is not None:
             raise self._error
@@ -75,8 +78,7 @@ class StepWriter:
             self._queue.put(made)
             return
         self._held.append(made)
-        is_full = len(self._held) * made.row.nbytes >= _HELD_BYTES
-        if is_full or time.monotonic() - self._sent >= _HOLD_SECONDS:
+        if self._is_due():
             self._send_held()
 
     def finish(self) -> None:
@@ -84,26 +86,47 @@ class StepWriter:
         if self._thread is not None:
             self._queue.put(None)
             self._thread.join()
-        self._send_held()
         if self._error is not None:
             raise self._error
+        self._send_held()
+
+    def _is_due(self) -> bool:
+        is_full = len(self._held) * self._held[0].row.nbytes >= _HELD_BYTES
+        return is_full or time.monotonic() - self._sent >= self._hold
 
     def _send_held(self) -> None:
         if self._held:
             held, self._held = self._held, []
-            self._send([self._stepped(made) for made in held])
+            # The window shows the newest row only, and 1 MB each is 0.4 % of what a decode of a
+            # small model moves.
+            *older, newest = held
+            steps = [self._stepped(made, None) for made in older]
+            self._send([*steps, self._stepped(newest, self._ring.write(newest.row))])
             self._sent = time.monotonic()
 
     def _run(self) -> None:
-        while (made := self._queue.get()) is not None:
-            if self._error is not None:
-                continue
-            try:
-                self._send((self._stepped(made),))
-            except Exception as error:
-                self._error = error
+        while (made := self._taken()) is not None:
+            if self._error is None:
+                self._held.append(made)
+                if self._is_due():
+                    self._send_or_note()
 
-    def _stepped(self, made: _Made) -> Stepped:
+    def _taken(self) -> Made | None:
+        """The next step, or None at the end; sends what is held when that is due."""
+        while self._held:
+            try:
+                return self._queue.get(timeout=max(0, self._sent + self._hold - time.monotonic()))
+            except queue.Empty:
+                self._send_or_note()
+        return self._queue.get()
+
+    def _send_or_note(self) -> None:
+        try:
+            self._send_held()
+        except Exception as error:
+            self._error = error
+
+    def _stepped(self, made: Made, row: RowRef | None) -> Stepped:
         choice = made.choice
         raw = summarise(made.row, choice.token_id, top=_TOP)
         step = StepRecord(
@@ -118,7 +141,7 @@ class StepWriter:
             top_log_probabilities=raw.top_log_probabilities,
             seconds=made.seconds,
         )
-        return Stepped(self._number, made.position, step, self._ring.write(made.row), made.cost)
+        return Stepped(self._number, made.position, step, row, made.cost)
 
 
 class StopTexts:
@@ -218,7 +241,7 @@ class Generation:
             position = len(self._ids)
             choice = choose(row, request.settings, self._ids)
             now = time.perf_counter()
-            writer.put(_Made(position, row, choice, now - started, cost()))
+            writer.put(Made(position, row, choice, now - started, cost()))
             started = now
             self._ids.append(choice.token_id)
             between()

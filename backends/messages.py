@@ -248,14 +248,14 @@ class Evaluated:
 class Stepped:
     """One generated token at index ``position`` of the sequence.
 
-    ``row`` is the row the token was chosen from (position ``position``), ``cost`` what it took to
-    have it.
+    ``row`` is the row the token was chosen from (position ``position``), of the last step that
+    comes in a message only; ``cost`` what it took to have it.
     """
 
     number: int
     position: int
     step: StepRecord
-    row: RowRef
+    row: RowRef | None
     cost: PassStats = NO_PASS
 
 

@@ -85,7 +85,8 @@ class Runner(QObject):
     def _take_step(self, reply: Stepped) -> None:
         if reply.number != self.number:
             return
-        self.newest = (self._document.ids[: reply.position], reply.row)
+        if reply.row is not None:
+            self.newest = (self._document.ids[: reply.position], reply.row)
         before = self._document.state
         self._document.append(replace(reply.step, settings=self._settings))
         if self._change is None and self._record is not None:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+import queue
 import secrets
 
 import numpy as np
 import pytest
 
 from logitscope.backends import generation
-from logitscope.backends.base import BackendError, Cancelled
-from logitscope.backends.generation import Generation, choose
-from logitscope.backends.messages import Ending, Generate
+from logitscope.backends.base import NO_PASS, BackendError, Cancelled
+from logitscope.backends.generation import Generation, Made, StepWriter, choose
+from logitscope.backends.messages import Ending, Generate, Stepped
 from logitscope.backends.rows import RowRing
-from logitscope.sampling import SamplerSettings, draw, shape
+from logitscope.sampling import Choice, SamplerSettings, draw, shape
 from logitscope.vocabulary import TokenKind, Vocabulary
 
 PIECES = [b"<bos>", b"<eos>", b"a", b"b", b" st", b"op", b"\xe4\xb8", b"\xad", b"stop it", b"x"]
@@ -22,10 +23,17 @@ VOCABULARY = Vocabulary.from_pieces(PIECES, KINDS, bos=0, eos=1, end_ids=frozens
 GREEDY = SamplerSettings(temperature=0)
 
 
+@pytest.fixture
+def ring():
+    made = RowRing.create(f"lgs-{os.getpid()}-{secrets.token_hex(4)}", 64, len(PIECES))
+    yield made
+    made.unlink()
+    made.close()
+
+
 @pytest.fixture(params=[True, False], ids=["a core is free", "none is free"])
-def run(request):
+def run(request, ring):
     """Run a request over a script of ids which the model prefers one after the other."""
-    ring = RowRing.create(f"lgs-{os.getpid()}-{secrets.token_hex(4)}", 64, len(PIECES))
 
     def go(script, *, start=(0,), context=1000, next_row=None, between=lambda: None, **options):
         asked = []
@@ -46,12 +54,10 @@ def run(request):
             finished = made.run(next_row or scripted, between)
         except BackendError as error:
             finished = error
-        rows = [ring.copy(step.row) for step in steps]
+        rows = {s.position: ring.copy(s.row) for s in steps if s.row is not None}
         return [s.step.token_id for s in steps], finished, steps, rows, asked
 
-    yield go
-    ring.unlink()
-    ring.close()
+    return go
 
 
 def test_length(run) -> None:
@@ -61,16 +67,18 @@ def test_length(run) -> None:
     assert (finished.ending, finished.position) == (Ending.LENGTH, 4)
     # One pass a token and one for the row behind the last.
     assert asked == [[0], [0, 2], [0, 2, 3], [0, 2, 3, 2]]
-    assert [int(row.argmax()) for row in rows] == [2, 3, 2]
+    chosen = {position: int(row.argmax()) for position, row in rows.items()}
+    # The newest of each message has its row: the first comes at once, the last at the end.
+    assert chosen.items() <= {1: 2, 2: 3, 3: 2}.items()
+    assert {1, 3} <= chosen.keys()
 
 
-def test_where_no_core_is_free_steps_are_told_together(monkeypatch) -> None:
+def test_where_no_core_is_free_steps_are_told_together(ring, monkeypatch) -> None:
     """The first at once, then ten times a second: to be told wakes the window, which takes a
     core."""
     now = [100.0]
     monkeypatch.setattr(generation.time, "monotonic", lambda: now[0])
-    sent: list[list[int]] = []
-    ring = RowRing.create(f"lgs-{os.getpid()}-{secrets.token_hex(4)}", 64, len(PIECES))
+    sent: list[list[Stepped]] = []
 
     def next_row(ids):
         now[0] += 0.03
@@ -81,13 +89,27 @@ def test_where_no_core_is_free_steps_are_told_together(monkeypatch) -> None:
         VOCABULARY,
         1000,
         ring,
-        lambda steps: sent.append([step.position for step in steps]),
+        lambda steps: sent.append(list(steps)),
         has_free_core=False,
     )
     run.run(next_row, lambda: None)
-    ring.unlink()
-    ring.close()
-    assert sent == [[1], [2, 3, 4, 5], [6, 7, 8, 9]]
+    assert [[s.position for s in steps] for steps in sent] == [[1], [2, 3, 4, 5], [6, 7, 8, 9]]
+    of_rows = [[s.position for s in steps if s.row is not None] for steps in sent]
+    assert of_rows == [[1], [5], [9]]
+
+
+def test_where_a_core_is_free_a_step_does_not_wait_for_the_next(ring) -> None:
+    sent: queue.Queue[list[int]] = queue.Queue()
+    writer = StepWriter(
+        7, ring, lambda steps: sent.put([step.position for step in steps]), apart=True
+    )
+    told = []
+    for position in (1, 2):
+        row = np.arange(10, dtype=np.float32)
+        writer.put(Made(position, row, Choice(9, 1.0, None), 0.01, NO_PASS))
+        told.append(sent.get(timeout=20))
+    writer.finish()
+    assert told == [[1], [2]]
 
 
 def test_no_tokens_gives_the_row_alone(run) -> None:
