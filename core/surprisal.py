@@ -10,15 +10,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from logitscope.ranking import rank_within, refuse_id, refuse_peak, top_among
+from logitscope.ranking import LONG_ROW, rank_within, refuse_id, refuse_peak, top_of_rows
 
 Matrix = NDArray[np.float32]
 
 TOP = 10
 """Alternatives kept for every token."""
-
-_LONG_ROW = 1 << 15
-"""From here on the top is found row by row in blocks, which a shorter row has too few of."""
 
 _SHORT_BLOCK, _LONG_BLOCK = 1 << 18, 1 << 21
 """Entries whose rows are worked on together, by the length of a row: some 60 NumPy calls (100 us)
@@ -112,7 +109,7 @@ def token_numbers(
         top_ids=np.full((count, top), -1, dtype=np.int32),
         top_log_probability=np.full((count, top), -np.inf, dtype=np.float32),
     )
-    step = max((_LONG_BLOCK if size >= _LONG_ROW else _SHORT_BLOCK) // size, 1)
+    step = max((_LONG_BLOCK if size >= LONG_ROW else _SHORT_BLOCK) // size, 1)
     parts = [slice(begin, min(begin + step, count)) for begin in range(0, count, step)]
     spread = map if workers is None or len(parts) == 1 else workers.map
     for _ in spread(partial(_fill, numbers, rows, targets), parts):
@@ -139,7 +136,7 @@ def _fill(numbers: TokenNumbers, rows: Matrix, targets: NDArray[np.int64], part:
     if not np.isfinite(peak).all():
         for value in peak.tolist():
             refuse_peak(value)
-    best = _top_rows(block, min(max(numbers.top_ids.shape[1], 1), block.shape[1]))
+    best = top_of_rows(block, min(max(numbers.top_ids.shape[1], 1), block.shape[1]))
     rest, surprise = _sums(block, peak, best[:, 0])
     if np.isnan(surprise).any():
         rest, surprise = _sums(block, peak, best[:, 0], clip=True)
@@ -205,7 +202,7 @@ def _ranks(
 ) -> NDArray[np.int64]:
     """Rank of ``ids[i]``, whose value is ``own[i]``, in row i, of which ``best[i]`` are the
     likeliest; ties by lower id; (n,)."""
-    if block.shape[1] >= _LONG_ROW:
+    if block.shape[1] >= LONG_ROW:
         each = zip(block, ids.tolist(), best.tolist(), strict=True)
         return np.array([_rank(*line) for line in each], dtype=np.int64)
     ranks = _counts(block > own[:, None]) + 1
@@ -226,20 +223,6 @@ def _counts(mask: NDArray[np.bool_]) -> NDArray[np.int64]:
 def _rank(row: NDArray[np.float32], token_id: int, best: list[int]) -> int:
     """Most tokens are among the likeliest, and need not be counted up to."""
     return best.index(token_id) + 1 if token_id in best else rank_within(row, token_id)
-
-
-def _top_rows(block: Matrix, k: int) -> NDArray[np.int64]:
-    """The k likeliest of each row, likeliest first, ties by lower id; (n, k)."""
-    lines, size = block.shape
-    if size < _LONG_ROW:
-        least = np.partition(block, size - k, axis=1)[:, size - k]
-        places = np.flatnonzero(block >= least[:, None])
-        # More than k where some tie with the k-th: then row by row.
-        if len(places) == lines * k:
-            found: NDArray[np.int64] = (places % size).reshape(lines, k)
-            order = np.argsort(-np.take_along_axis(block, found, axis=1), axis=1, kind="stable")
-            return np.take_along_axis(found, order, axis=1)
-    return np.stack([top_among(row, k) for row in block])
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from logit_rows import rows
 
 from logitscope import chain
-from logitscope.ranking import order, rank_of, top, top_among
+from logitscope.ranking import LONG_ROW, order, rank_of, top, top_among, top_of_rows
 from logitscope.sampling import SamplerSettings, shape_ranking
 
 
@@ -90,6 +90,25 @@ def test_arguments_out_of_range() -> None:
     for token_id in (-1, 3):
         with pytest.raises(IndexError, match="vocabulary of 3"):
             rank_of(row, token_id)
+
+
+@pytest.mark.parametrize("size", [1, 7, 160, 161, 1008, 1009, 5000, LONG_ROW + 3])
+@pytest.mark.parametrize("levels", [0, 1, 3, 40])
+def test_the_top_of_each_row_is_a_stable_sort_of_it(size: int, levels: int) -> None:
+    """``levels`` values, 0 for any: few of them make many ties, a third of the rest is -inf."""
+    rng = np.random.default_rng(size + levels)
+    block = rng.standard_normal((9, size)).astype(np.float32)
+    if levels:
+        block = np.floor(block * levels / 3).astype(np.float32)
+        block[:, 1::3] = -np.inf
+    k = min(10, size)
+    expected = np.argsort(-block, axis=1, kind="stable")[:, :k]
+    np.testing.assert_array_equal(top_of_rows(block, k), expected)
+
+
+def test_the_top_of_rows_may_be_all_of_them() -> None:
+    block = np.array([[0.0, -0.0, 2.0], [-np.inf, 1.0, -np.inf]], dtype=np.float32)
+    np.testing.assert_array_equal(top_of_rows(block, 3), [[2, 0, 1], [1, 0, 2]])
 
 
 def test_a_draw_far_behind_sorts_the_vocabulary_once_for_all_temperatures(
