@@ -42,6 +42,9 @@ MEMORY_MARGIN = 1.05
 
 LOCAL_ONLY = {"local_files_only": True, "trust_remote_code": False}
 
+PARALLEL_FROM = 1 << 15
+"""Entries that PyTorch gives a thread of its own (``at::internal::GRAIN_SIZE``)."""
+
 WEIGHTS_FROM, WEIGHTS_TO = 200, 950
 """The part of the progress bar, per mille, in which the weights are read."""
 
@@ -144,6 +147,11 @@ def check_memory(identity: Identity, weight_bytes: int, device: str, free: int) 
 def _size(n_bytes: int) -> str:
     """In decimal units, as in the listings of model files."""
     return f"{n_bytes / 1e9:.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.1f} MB"
+
+
+def start_threads(torch: Any) -> None:
+    """Have PyTorch make its threads now; it keeps them."""
+    torch.zeros(torch.get_num_threads() * 2 * PARALLEL_FROM).exp_()
 
 
 def load_parts(

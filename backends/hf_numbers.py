@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from logitscope.backends.base import Watch
 from logitscope.backends.hf_unembedding import OutputHead
+from logitscope.backends.pinning import PINNING
 from logitscope.slice_numbers import SliceReader, Targets, combined
 from logitscope.surprisal import TokenNumbers
 
@@ -45,9 +46,7 @@ class HeadNumbers:
         self.tokens = LEAST_TOKENS
         """How many a pass should have, by the time that the last one took."""
         self._threads: int = torch.get_num_threads()
-        self._workers = ThreadPoolExecutor(
-            self._threads, "slices", initializer=torch.set_num_threads, initargs=(1,)
-        )
+        self._workers = ThreadPoolExecutor(self._threads, "slices", initializer=self._begin)
 
     @property
     def is_possible(self) -> bool:
@@ -86,6 +85,11 @@ class HeadNumbers:
             # A thread that sets its own number of threads sets that of threads to come, too.
             self._torch.set_num_threads(self._threads)
         return combined([reader for reader in readers if reader.slices])
+
+    def _begin(self) -> None:
+        """Of each worker: it is by itself, on any core."""
+        PINNING.unpin()
+        self._torch.set_num_threads(1)
 
     def _exponential(self, values: NDArray[np.float32], result: NDArray[np.float32]) -> None:
         """PyTorch's takes two thirds of the time of NumPy's where there is no AVX-512."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from logitscope.backends.base import Backend, Watch, WithNumbers
+from logitscope.ranking import NoDistribution
 from logitscope.surprisal import TokenNumbers, token_numbers
 
 Rows = NDArray[np.float32]
@@ -38,17 +39,18 @@ def numbers_of(
     the first row that is no distribution."""
     done = 0
     for rows in chunks:
-        sound = _sound_rows(rows)
-        if sound:
-            yield token_numbers(
-                rows[:sound], np.array(targets[done : done + sound]), workers=workers
-            )
-        if sound < len(rows):
+        here = np.array(targets[done : done + len(rows)])
+        try:
+            numbers = token_numbers(rows, here, workers=workers)
+        except NoDistribution:
+            if sound := _sound_rows(rows):
+                yield token_numbers(rows[:sound], here[:sound], workers=workers)
             return
-        done += sound
+        yield numbers
+        done += len(rows)
 
 
 def _sound_rows(rows: Rows) -> int:
-    """How many rows from the first on are logits: their largest entry is a number."""
-    is_sound = np.isfinite(rows.max(axis=1))
-    return len(rows) if is_sound.all() else int(is_sound.argmin())
+    """How many rows from the first on are logits, where one is not: their largest entry is a
+    number."""
+    return int(np.isfinite(rows.max(axis=1)).argmin())

@@ -1,9 +1,10 @@
-"""A core for each of llama.cpp's threads, where they take all of them (Linux).
+"""A core for each of a model library's threads, where they take all of them (Linux).
 
 The threads wait for each other behind every operation. When something else has taken a core for a
 moment, Linux may put two of them on one and leave them there, with a core idle beside them: single
-tokens then take 0.15 to 2.5 s instead of 16 ms. Kept on cores of their own they take 24 ms a token
-beside a program that is always busy, instead of 42; undisturbed it makes no difference.
+tokens of llama.cpp then take 0.15 to 2.5 s instead of 16 ms. Kept on cores of their own they take
+24 ms a token beside a program that is always busy, instead of 42; undisturbed it makes no
+difference. PyTorch reads 512 tokens of a small model in 25 ms, and unpinned in 25 to 34.
 """
 
 from __future__ import annotations

@@ -41,17 +41,21 @@ def checked_row(logits: NDArray[np.floating]) -> Row:
     return row
 
 
+class NoDistribution(ValueError):
+    """A row of logits that gives no token a probability."""
+
+
 def refuse_peak(peak: float) -> None:
-    """Raise ValueError unless ``peak``, the maximum of a row, is finite.
+    """Raise NoDistribution unless ``peak``, the maximum of a row, is finite.
 
     NumPy's maximum hands NaN on, hence the maximum alone tells all three faults.
     """
     if math.isnan(peak):
-        raise ValueError("The row of logits holds NaN, so it has no distribution.")
+        raise NoDistribution("The row of logits holds NaN, so it has no distribution.")
     if peak == np.inf:
-        raise ValueError("The row of logits holds +inf, so it has no distribution.")
+        raise NoDistribution("The row of logits holds +inf, so it has no distribution.")
     if peak == -np.inf:
-        raise ValueError("Every logit of the row is -inf, so no token is possible.")
+        raise NoDistribution("Every logit of the row is -inf, so no token is possible.")
 
 
 def sort_keys(values: Row, ids: NDArray[np.integer]) -> NDArray[np.uint64]:
