@@ -29,9 +29,12 @@ class Outbox:
         with self._lock:
             self._pipe.send(tuple(replies))
 
-    def progress(self, number: int, phase: Phase) -> Callable[[int, int], None]:
-        """A `Watch.report` that sends the first call at once and then at most 20 a second."""
-        last = -_PROGRESS_INTERVAL
+    def progress(
+        self, number: int, phase: Phase, *, at_once: bool = True
+    ) -> Callable[[int, int], None]:
+        """A `Watch.report` that sends at most 20 calls a second; the first ``at_once``, else
+        nothing of what is over before."""
+        last = -_PROGRESS_INTERVAL if at_once else time.monotonic()
 
         def report(done: int, total: int) -> None:
             nonlocal last

@@ -155,8 +155,9 @@ def top_of_rows(block: NDArray[np.float32], k: int) -> Ids:
     keys |= column.astype(np.uint64)
     keys.sort()
     first = np.searchsorted(places, np.arange(lines) * size)
-    best = keys[first[:, None] + np.arange(k)]
-    return (best & ((np.uint64(1) << column_bits) - np.uint64(1))).astype(np.int64)
+    best = keys[first[:, None] + np.arange(k)] & ((np.uint64(1) << column_bits) - np.uint64(1))
+    columns: Ids = best.astype(np.int64)
+    return columns
 
 
 def _reached_by(block: NDArray[np.float32], k: int) -> Row:
