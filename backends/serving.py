@@ -36,6 +36,7 @@ from logitscope.backends.messages import (
     Finished,
     Generate,
     Phase,
+    Reply,
     Score,
     Scored,
     Tokenize,
@@ -216,7 +217,7 @@ class Server:
     def _score(self, work: Score) -> None:
         """Score until the end, or until something more urgent comes; then the rest waits."""
         self._inbox.scoring_begins(work.number)
-        done = work.start
+        done, last = work.start, list[Reply]()
         rest: Score | None = None
         if work.follows:
             self._backend.forget()
@@ -225,17 +226,22 @@ class Server:
             for numbers in scored_numbers(
                 self._backend, work.ids, done, work.stop, watch, workers=self._workers
             ):
-                self._scored(work.number, done, numbers)
+                last.append(_scored(work.number, done, numbers))
                 done += len(numbers.rank)
+                if done < work.stop:
+                    self._outbox.send(last.pop())
             if done < work.stop:
                 raise BackendError(NO_LOGITS)
+            # With the last numbers: who reads is woken once, and takes a core from the next pass
+            # once.
+            last.append(Finished(work.number, Ending.DONE))
         except Cancelled:
             rest = replace(work, start=done)
         finally:
             paused = self._inbox.scoring_ends(rest)
-        if rest is None:
-            self._outbox.send(Finished(work.number, Ending.DONE))
-        elif not paused:
+            if last:
+                self._outbox.send_all(last)
+        if rest is not None and not paused:
             raise Cancelled
 
     def _score_watch(self, work: Score) -> Watch:
@@ -249,20 +255,6 @@ class Server:
         watch = self._watch(work.number, Phase.SCORE, at_once=not work.follows)
         before, total = work.start - first, work.stop - first
         return replace(watch, report=lambda done, _total: watch.report(before + done, total))
-
-    def _scored(self, number: int, start: int, numbers: TokenNumbers) -> None:
-        self._outbox.send(
-            Scored(
-                number=number,
-                start=start,
-                log_probability=numbers.log_probability,
-                rank=numbers.rank,
-                entropy=numbers.entropy,
-                logit=numbers.logit,
-                top_ids=numbers.top_ids,
-                top_log_probability=numbers.top_log_probability,
-            )
-        )
 
     def _row(self, ids: Sequence[int], watch: Watch) -> tuple[Row, PassStats]:
         """The row behind ids; the one asked for last is kept, since "step" asks for it again."""
@@ -281,3 +273,16 @@ class Server:
             report=self._outbox.progress(number, phase, at_once=at_once),
             flag_address=self._flags.address(number),
         )
+
+
+def _scored(number: int, start: int, numbers: TokenNumbers) -> Scored:
+    return Scored(
+        number=number,
+        start=start,
+        log_probability=numbers.log_probability,
+        rank=numbers.rank,
+        entropy=numbers.entropy,
+        logit=numbers.logit,
+        top_ids=numbers.top_ids,
+        top_log_probability=numbers.top_log_probability,
+    )
