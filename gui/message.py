@@ -25,6 +25,8 @@ class Topic(StrEnum):
     """A session that was kept: settled once it is taken, or deleted."""
     TEXT = "text"
     """The text as it is: settled once another one, or the same again, is read."""
+    ROOM = "room"
+    """The context is full: settled once it is not."""
     OTHER = "other"
 
 

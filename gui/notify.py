@@ -42,6 +42,7 @@ class Messages(QObject):
         session.noticed.connect(self._take_notice)
         session.model_changed.connect(self._settle_model)
         session.reading.changed.connect(self._settle_text)
+        session.path_changed.connect(self._settle_room)
 
     @property
     def kept(self) -> tuple[Message, ...]:
@@ -99,10 +100,10 @@ class Messages(QObject):
                 Message(notice.sentence, notice.detail, Severity.PROBLEM, actions, Topic.MODEL)
             )
         else:
-            topic = Topic.TEXT if notice.is_about_text else Topic.OTHER
-            self.put(Message(notice.sentence, notice.detail, topic=topic))
+            self.put(Message(notice.sentence, notice.detail, topic=_topic_of(notice)))
 
     def _settle_model(self) -> None:
+        self._settle_room()
         if not self._has_lost_the_model():
             self.settle(Topic.MODEL)
 
@@ -110,8 +111,19 @@ class Messages(QObject):
         if self._session.reading.stage in (Stage.READING, Stage.READ, Stage.EMPTY):
             self.settle(Topic.TEXT)
 
+    def _settle_room(self) -> None:
+        model = self._session.model
+        if model is None or len(self._session.ids) < model.context_length:
+            self.settle(Topic.ROOM)
+
     def _has_lost_the_model(self) -> bool:
         """Its process died, or it could not be loaded."""
         session = self._session
         waits = session.model is not None or session.loading_path is not None
         return session.last_load is not None and not waits
+
+
+def _topic_of(notice: Notice) -> Topic:
+    if notice.is_about_room:
+        return Topic.ROOM
+    return Topic.TEXT if notice.is_about_text else Topic.OTHER

@@ -173,6 +173,20 @@ def test_what_was_said_of_a_text_ends_with_it(
     assert sentences(window) == []
 
 
+def test_a_full_context_is_told_until_there_is_room_again(qtbot: QtBot, window: MainWindow) -> None:
+    session = window.session
+    session.open_model("fake:vocab=500,seed=3,context=8")
+    session.set_prompt("12345")
+    qtbot.waitUntil(lambda: session.is_ready and session.row_is_current, timeout=20_000)
+    session.run(40)
+    qtbot.waitUntil(lambda: not session.is_running and len(session.ids) == 8, timeout=20_000)
+    qtbot.waitUntil(lambda: window.toasts.newest is not None)
+    assert shown(window).message == window.messages.kept[0]
+    assert window.messages.kept[0].topic is Topic.ROOM
+    session.undo_stack.undo()
+    qtbot.waitUntil(lambda: window.toasts.toasts == [])
+
+
 def test_a_bug_opens_a_dialog_with_what_is_known(qtbot: QtBot, window: MainWindow) -> None:
     window.session.noticed.emit(Notice("Something broke.", "Traceback: here", is_bug=True))
     dialog = window.findChild(BugDialog)
