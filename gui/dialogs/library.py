@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -38,7 +39,9 @@ class LibraryDialog(QDialog):
         )
         self.search.setAccessibleName(self.tr("Search"))
         self.search.textChanged.connect(self._filter)
-        self.status = plain(QLabel(self.tr("Looking …"), wordWrap=True))
+        self._looked = self.tr("Looking …")
+        """What has come of looking, said while there is nothing to say of the selected model."""
+        self.status = plain(QLabel(wordWrap=True))
         self.status.setProperty("muted", True)
         self.tree = self._tree()
         kind = QDialogButtonBox.StandardButton
@@ -77,20 +80,25 @@ class LibraryDialog(QDialog):
             item.setFont(2, theme.number_font())
             item.setToolTip(0, plain_tip(str(entry.path)))
             item.setData(0, _ENTRY, entry)
+            if entry.lacks:
+                for column in range(3):
+                    item.setForeground(column, QColor(theme.palette().muted))
             self.tree.addTopLevelItem(item)
-        if entries:
-            self.tree.setCurrentIndex(self.tree.model().index(0, 0))
         places = "Hugging Face, LM Studio, Ollama, llama.cpp"
-        self.status.setText(
+        self._looked = (
             self.tr("Looked where {places} keep their models.").format(places=places)
             if entries
             else self.tr(
                 "None found where {places} keep theirs: open a GGUF file or a model folder instead."
             ).format(places=places)
         )
+        first = next((row for row, entry in enumerate(entries) if not entry.lacks), 0)
+        self.tree.setCurrentIndex(self.tree.model().index(first, 0))
+        self._selection_changed()
 
     def _failed(self, error: Exception) -> None:
-        self.status.setText(self.tr("Looking failed: {error}").format(error=error))
+        self._looked = self.tr("Looking failed: {error}").format(error=error)
+        self._selection_changed()
 
     def _filter(self, text: str) -> None:
         words = text.casefold().split()
@@ -100,11 +108,24 @@ class LibraryDialog(QDialog):
                 content = f"{item.text(0)} {item.text(1)}".casefold()
                 item.setHidden(not all(word in content for word in words))
 
+    def _selected(self) -> LibraryEntry | None:
+        return next((item.data(0, _ENTRY) for item in self.tree.selectedItems()), None)
+
     def _selection_changed(self) -> None:
+        entry = self._selected()
         button = self.buttons.button(QDialogButtonBox.StandardButton.Open)
-        button.setEnabled(bool(self.tree.selectedItems()))
+        button.setEnabled(entry is not None and not entry.lacks)
+        if entry is None or not entry.lacks:
+            self.status.setText(self._looked)
+            return
+        self.status.setText(
+            self.tr("{title} cannot be opened: {reason}.").format(
+                title=entry.title, reason=entry.lacks
+            )
+        )
 
     def _open(self) -> None:
-        for item in self.tree.selectedItems():
+        entry = self._selected()
+        if entry is not None and not entry.lacks:
             self.accept()
-            self.wanted.emit(item.data(0, _ENTRY))
+            self.wanted.emit(entry)

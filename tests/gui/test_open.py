@@ -101,6 +101,30 @@ def test_the_library_lists_models_of_other_programs_and_opens_one(
     assert window.session.loading_path == str(folder / "tiny-q4.gguf")
 
 
+def test_a_model_that_is_not_whole_says_why_and_is_not_opened(
+    qtbot: QtBot, window: MainWindow, own_home: Path
+) -> None:
+    folder = own_home / ".lmstudio" / "models" / "someone" / "broken"
+    folder.mkdir(parents=True)
+    (folder / "broken-00001-of-00002.gguf").write_bytes(b"GGUF" + bytes(1_000))
+    window.show_library()
+    dialog = window.findChild(LibraryDialog)
+    assert dialog is not None
+    qtbot.waitUntil(lambda: dialog.tree.topLevelItemCount() > 0, timeout=SLOW_MS)
+    items = [dialog.tree.topLevelItem(row) for row in range(dialog.tree.topLevelItemCount())]
+    (item,) = [item for item in items if item.text(0).startswith("broken")]
+    button = dialog.buttons.button(QDialogButtonBox.StandardButton.Open)
+    assert dialog.status.text().startswith("Looked where")
+    dialog.tree.setCurrentItem(item)
+    assert dialog.status.text() == (
+        f"{item.text(0)} cannot be opened: 1 of its 2 files is missing."
+    )
+    assert not button.isEnabled()
+    dialog.tree.itemActivated.emit(item, 0)
+    assert dialog.isVisible()
+    assert window.session.loading_path is None
+
+
 def open_with_options(qtbot: QtBot, window: MainWindow, path: Path) -> OpenModelDialog:
     window.ask_for_options()
     dialog = window.findChild(OpenModelDialog)
