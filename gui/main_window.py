@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QByteArray, QSize, Qt
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QDialog,
@@ -138,13 +138,14 @@ class MainWindow(QMainWindow):
         layout = self.layout()
         if layout is not None:
             layout.activate()
-        docking.place(self, PANELS, self.docks)
+        self.usual_layout = docking.UsualLayout(self, PANELS, self.docks)
+        self.usual_layout.place()
         docking.TabNames(self, tuple(self.docks.values()))
         remembered = self.settings.layout
         if remembered is not None:
             geometry, docks = remembered
             self.restoreGeometry(geometry)
-            self.restoreState(docks, LAYOUT_VERSION)
+            self.usual_layout.is_arranged = self.restoreState(docks, LAYOUT_VERSION)
 
     def _connect(self) -> None:
         text = self.panels["text"]
@@ -315,9 +316,7 @@ class MainWindow(QMainWindow):
             self.command_actions[f"toggle_{panel_id}"].setChecked(not dock.isHidden())
 
     def reset_layout(self) -> None:
-        for dock in self.docks.values():
-            dock.setFloating(False)
-        docking.place(self, PANELS, self.docks)
+        self.usual_layout.place()
 
     def toggle_full_screen(self) -> None:
         self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
@@ -335,7 +334,9 @@ class MainWindow(QMainWindow):
             super().keyPressEvent(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        self.settings.save_layout(self.saveGeometry(), self.saveState(LAYOUT_VERSION))
+        is_usual = self.usual_layout.is_kept
+        layout = QByteArray() if is_usual else self.saveState(LAYOUT_VERSION)
+        self.settings.save_layout(self.saveGeometry(), layout)
         self.settings.sync()
         self.hide()
         self.session.stop()

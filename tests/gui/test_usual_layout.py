@@ -1,0 +1,106 @@
+"""The usual layout follows the size of the window until a person arranges the panels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QHoverEvent, QMouseEvent
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from logitscope.gui import docking
+from logitscope.gui.main_window import MainWindow
+
+
+@pytest.fixture
+def tall(qtbot: QtBot, new_window: Callable[[], MainWindow]) -> MainWindow:
+    window = new_window()
+    window.resize(1200, 860)
+    qtbot.waitUntil(lambda: has_usual_shares(window))
+    return window
+
+
+def has_usual_shares(window: MainWindow) -> bool:
+    """The docks take a few turns to share the room."""
+    bottom = docking.BOTTOM_SHARE * window.height()
+    right = docking.RIGHT_SHARE * window.width()
+    origin, distribution = window.docks["origin"], window.docks["distribution"]
+    return abs(origin.height() - bottom) < 2 and abs(distribution.width() - right) < 2
+
+
+def move_border(qtbot: QtBot, window: MainWindow, way: int) -> None:
+    """Drag the border above the lower panels, as far down as ``way``."""
+    below = window.docks["origin"].geometry()
+    border = QPoint(below.center().x(), below.top() - 2)
+    place = QPointF(border)
+    hover = QHoverEvent(QEvent.Type.HoverMove, place, window.mapToGlobal(place), place)
+    QApplication.sendEvent(window, hover)
+    assert window.cursor().shape() is Qt.CursorShape.SplitVCursor
+    qtbot.mousePress(window, Qt.MouseButton.LeftButton, pos=border)
+    to = QPointF(border + QPoint(0, way))
+    left, none = Qt.MouseButton.LeftButton, Qt.MouseButton.NoButton
+    plain = Qt.KeyboardModifier.NoModifier
+    drag = QMouseEvent(QEvent.Type.MouseMove, to, window.mapToGlobal(to), none, left, plain)
+    QApplication.sendEvent(window, drag)
+    # Qt moves it a turn later.
+    qtbot.waitUntil(lambda: window.docks["origin"].geometry() != below)
+    qtbot.mouseRelease(window, Qt.MouseButton.LeftButton, pos=border + QPoint(0, way))
+
+
+def test_each_panel_keeps_its_share_of_the_window(qtbot: QtBot, tall: MainWindow) -> None:
+    for size in ((1024, 760), (1300, 900)):
+        tall.resize(*size)
+        qtbot.waitUntil(lambda: has_usual_shares(tall))
+
+
+def test_a_window_that_becomes_low_makes_tabs_and_a_higher_one_takes_them_apart(
+    qtbot: QtBot, tall: MainWindow
+) -> None:
+    distribution, sampling = tall.docks["distribution"], tall.docks["sampling"]
+    tall.focus_panel("branches")
+    qtbot.waitUntil(tall.panels["branches"].isVisible)
+    tall.resize(1024, 640)
+    qtbot.waitUntil(lambda: tall.tabifiedDockWidgets(distribution) == [sampling])
+    qtbot.waitUntil(tall.panels["distribution"].isVisible)
+    assert not tall.panels["sampling"].isVisible()
+    tall.resize(1200, 860)
+    qtbot.waitUntil(lambda: tall.tabifiedDockWidgets(distribution) == [])
+    qtbot.waitUntil(tall.panels["sampling"].isVisible)
+    assert tall.panels["branches"].isVisible()
+
+
+def test_a_border_that_was_moved_stays_where_it_is(
+    qtbot: QtBot, tall: MainWindow, new_window: Callable[[], MainWindow]
+) -> None:
+    before = tall.docks["origin"].height()
+    move_border(qtbot, tall, -60)
+    qtbot.waitUntil(lambda: tall.docks["origin"].height() > before + 40)
+    tall.resize(1180, 860)
+    qtbot.waitUntil(lambda: tall.docks["origin"].width() < 1180)
+    moved = tall.docks["origin"].height()
+    assert moved > before + 40
+    tall.close()
+    again = new_window()
+    qtbot.waitUntil(lambda: again.docks["origin"].height() == moved)
+    again.command_actions["reset_layout"].trigger()
+    qtbot.waitUntil(lambda: has_usual_shares(again))
+
+
+def test_a_layout_that_nobody_arranged_follows_after_the_next_start_too(
+    qtbot: QtBot, tall: MainWindow, new_window: Callable[[], MainWindow]
+) -> None:
+    tall.close()
+    again = new_window()
+    again.resize(1024, 640)
+    distribution, sampling = again.docks["distribution"], again.docks["sampling"]
+    qtbot.waitUntil(lambda: again.tabifiedDockWidgets(distribution) == [sampling])
+
+
+def test_a_closed_panel_is_not_opened_again(qtbot: QtBot, tall: MainWindow) -> None:
+    tall.docks["sampling"].close()
+    tall.resize(1024, 640)
+    qtbot.waitUntil(lambda: tall.height() == 640)
+    QApplication.processEvents()
+    assert tall.docks["sampling"].isHidden()
