@@ -227,7 +227,8 @@ class LlamaCppBackend:
             found = np.frombuffer(array("i", ids), dtype=np.int32)
         except OverflowError as error:
             raise ValueError(f"an id is outside the vocabulary of {n_vocab} tokens") from error
-        if found.min() < 0 or found.max() >= n_vocab:
+        # Read as unsigned, a negative id is larger than any.
+        if found.view(np.uint32).max() >= n_vocab:
             raise ValueError(f"an id is outside the vocabulary of {n_vocab} tokens")
         return found
 
