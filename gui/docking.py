@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
+from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabWidget
 
 from logitscope.gui.panel_table import PanelSpec, Place
@@ -23,8 +23,6 @@ BOTTOM_SHARE = 0.34
 
 LOW_WINDOW = 700
 """Of a window lower than this, two panels on the right would show two lines of contents each."""
-
-_BORDER_CURSORS = (Qt.CursorShape.SplitHCursor, Qt.CursorShape.SplitVCursor)
 
 
 def prepare(window: QMainWindow) -> None:
@@ -64,7 +62,7 @@ def place(
         docks[spec.id].setVisible(spec.is_shown)
     for front in (*right[:1], *bottom[:1]):
         docks[front.id].raise_()
-    _share_out(window, specs, docks)
+    share_out(window, specs, docks)
 
 
 def widen(window: QMainWindow, dock: QDockWidget) -> None:
@@ -105,69 +103,6 @@ def toggle(dock: QDockWidget) -> None:
         dock.raise_()
 
 
-class UsualLayout(QObject):
-    """Shares the room out for each new size of the window, until a person has arranged the panels:
-    Qt would let those on the right shrink to nothing, and the ones below keep what they have."""
-
-    def __init__(
-        self, window: QMainWindow, specs: Sequence[PanelSpec], docks: Mapping[str, QDockWidget]
-    ) -> None:
-        super().__init__(window)
-        self._window = window
-        self._specs = [spec for spec in specs if spec.id in docks]
-        self._docks = docks
-        self.is_arranged = False
-        """A border between panels was moved, or a panel taken out of its place."""
-        self._placed_for = QSize()
-        self._soon = QTimer(self, interval=0, singleShot=True)
-        self._soon.timeout.connect(self._follow)
-        for dock in docks.values():
-            dock.topLevelChanged.connect(self._note_move)
-        window.installEventFilter(self)
-
-    def place(self) -> None:
-        """All panels to their usual places."""
-        for dock in self._docks.values():
-            dock.setFloating(False)
-        place(self._window, self._specs, self._docks)
-        self._placed_for = self._window.size()
-        self.is_arranged = False
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() is QEvent.Type.Resize:
-            self._soon.start()
-        elif event.type() is QEvent.Type.MouseButtonPress and watched is self._window:
-            # The window's own ground is the borders between panels.
-            self.is_arranged |= self._window.cursor().shape() in _BORDER_CURSORS
-        return False
-
-    @property
-    def is_kept(self) -> bool:
-        """Nothing was arranged, and the usual panels are open and no others."""
-        are_usual = all(self._docks[spec.id].isHidden() != spec.is_shown for spec in self._specs)
-        return are_usual and not self.is_arranged
-
-    def _note_move(self, is_floating: bool) -> None:
-        self.is_arranged |= is_floating
-
-    def _follow(self) -> None:
-        before, now = self._placed_for, self._window.size()
-        if before == now or not self.is_kept:
-            return
-        if (before.height() < LOW_WINDOW) == (now.height() < LOW_WINDOW):
-            _share_out(self._window, self._specs, self._docks)
-            self._placed_for = now
-            return
-        in_front = [
-            dock
-            for dock in self._docks.values()
-            if self._window.tabifiedDockWidgets(dock) and not dock.visibleRegion().isEmpty()
-        ]
-        self.place()
-        for dock in in_front:
-            dock.raise_()
-
-
 class TabNames(QObject):
     """Lets docks that are tabs leave their name to the tab, as long as there are tabs."""
 
@@ -189,9 +124,10 @@ class TabNames(QObject):
             dock.title.show_name(all(other.isHidden() for other in others))
 
 
-def _share_out(
+def share_out(
     window: QMainWindow, specs: Sequence[PanelSpec], docks: Mapping[str, QDockWidget]
 ) -> None:
+    """To each dock what the table gives it."""
     right = [spec for spec in specs if spec.place is Place.RIGHT]
     below = [spec for spec in specs if spec.place is Place.BOTTOM]
     bottom = below[:1] + [spec for spec in specs if spec.place is Place.BOTTOM_RIGHT]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QByteArray, QSize, Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QDialog,
@@ -25,6 +25,7 @@ from logitscope.gui.files import SessionFiles
 from logitscope.gui.message import Message, Severity
 from logitscope.gui.notify import Messages
 from logitscope.gui.opening import Opener
+from logitscope.gui.panel_layout import PanelLayout
 from logitscope.gui.panel_shelf import PanelShelf
 from logitscope.gui.panel_table import PANELS, PanelSpec, Place
 from logitscope.gui.panels.loss import LossPanel
@@ -138,14 +139,14 @@ class MainWindow(QMainWindow):
         layout = self.layout()
         if layout is not None:
             layout.activate()
-        self.usual_layout = docking.UsualLayout(self, PANELS, self.docks)
-        self.usual_layout.place()
+        self.panel_layout = PanelLayout(self, PANELS, self.docks)
+        self.panel_layout.place()
         docking.TabNames(self, tuple(self.docks.values()))
         remembered = self.settings.layout
         if remembered is not None:
             geometry, docks = remembered
             self.restoreGeometry(geometry)
-            self.usual_layout.is_arranged = self.restoreState(docks, LAYOUT_VERSION)
+            self.panel_layout.restore(docks, LAYOUT_VERSION)
 
     def _connect(self) -> None:
         text = self.panels["text"]
@@ -316,7 +317,7 @@ class MainWindow(QMainWindow):
             self.command_actions[f"toggle_{panel_id}"].setChecked(not dock.isHidden())
 
     def reset_layout(self) -> None:
-        self.usual_layout.place()
+        self.panel_layout.place()
 
     def toggle_full_screen(self) -> None:
         self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
@@ -334,9 +335,7 @@ class MainWindow(QMainWindow):
             super().keyPressEvent(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        is_usual = self.usual_layout.is_kept
-        layout = QByteArray() if is_usual else self.saveState(LAYOUT_VERSION)
-        self.settings.save_layout(self.saveGeometry(), layout)
+        self.settings.save_layout(self.saveGeometry(), self.panel_layout.save(LAYOUT_VERSION))
         self.settings.sync()
         self.hide()
         self.session.stop()

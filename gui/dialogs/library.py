@@ -92,9 +92,7 @@ class LibraryDialog(QDialog):
                 "None found where {places} keep theirs: open a GGUF file or a model folder instead."
             ).format(places=places)
         )
-        first = next((row for row, entry in enumerate(entries) if not entry.lacks), 0)
-        self.tree.setCurrentIndex(self.tree.model().index(first, 0))
-        self._selection_changed()
+        self._filter(self.search.text())
 
     def _failed(self, error: Exception) -> None:
         self._looked = self.tr("Looking failed: {error}").format(error=error)
@@ -102,11 +100,23 @@ class LibraryDialog(QDialog):
 
     def _filter(self, text: str) -> None:
         words = text.casefold().split()
+        shown = []
         for row in range(self.tree.topLevelItemCount()):
             item = self.tree.topLevelItem(row)
             if item is not None:
                 content = f"{item.text(0)} {item.text(1)}".casefold()
                 item.setHidden(not all(word in content for word in words))
+                shown += [] if item.isHidden() else [item]
+        self._select_among(shown)
+
+    def _select_among(self, shown: list[QTreeWidgetItem]) -> None:
+        """What was selected, or else the first that can be opened, for Enter to open."""
+        if not any(item.isSelected() for item in shown):
+            self.tree.clearSelection()
+            whole = [item for item in shown if not item.data(0, _ENTRY).lacks]
+            for first in (whole or shown)[:1]:
+                self.tree.setCurrentItem(first)
+        self._selection_changed()
 
     def _selected(self) -> LibraryEntry | None:
         return next((item.data(0, _ENTRY) for item in self.tree.selectedItems()), None)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from dropping import SLOW_MS, Load
-from PySide6.QtWidgets import QDialogButtonBox, QMenu
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialogButtonBox, QMenu, QTreeWidgetItem
 from pytestqt.qtbot import QtBot
 
 from logitscope.backends.base import LoadOptions
@@ -82,23 +83,48 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def library(qtbot: QtBot, window: MainWindow) -> LibraryDialog:
+    """Opened, and behind its look around."""
+    window.show_library()
+    dialog = window.findChild(LibraryDialog)
+    assert dialog is not None
+    qtbot.waitUntil(lambda: dialog.tree.topLevelItemCount() > 0, timeout=SLOW_MS)
+    return dialog
+
+
+def items(dialog: LibraryDialog) -> list[QTreeWidgetItem]:
+    """Those that are seen."""
+    rows = range(dialog.tree.topLevelItemCount())
+    every = [item for row in rows if (item := dialog.tree.topLevelItem(row)) is not None]
+    return [item for item in every if not item.isHidden()]
+
+
 def test_the_library_lists_models_of_other_programs_and_opens_one(
     qtbot: QtBot, window: MainWindow, own_home: Path
 ) -> None:
     folder = own_home / ".lmstudio" / "models" / "someone" / "tiny"
     folder.mkdir(parents=True)
     (folder / "tiny-q4.gguf").write_bytes(b"GGUF" + bytes(1_000_000))
-    window.show_library()
-    dialog = window.findChild(LibraryDialog)
-    assert dialog is not None
-    qtbot.waitUntil(lambda: dialog.tree.topLevelItemCount() > 0, timeout=SLOW_MS)
+    dialog = library(qtbot, window)
     qtbot.keyClicks(dialog.search, "tiny lm")
-    items = [dialog.tree.topLevelItem(row) for row in range(dialog.tree.topLevelItemCount())]
-    (item,) = [item for item in items if not item.isHidden()]
+    (item,) = items(dialog)
     assert [item.text(column) for column in range(3)] == ["tiny-q4", "LM Studio", "1.0 MB"]
-    dialog.tree.setCurrentItem(item)
-    dialog.buttons.button(QDialogButtonBox.StandardButton.Open).click()
+    qtbot.keyClick(dialog.search, Qt.Key.Key_Return)
+    assert not dialog.isVisible()
     assert window.session.loading_path == str(folder / "tiny-q4.gguf")
+
+
+def test_behind_a_search_that_finds_nothing_there_is_nothing_to_open(
+    qtbot: QtBot, window: MainWindow, own_home: Path
+) -> None:
+    dialog = library(qtbot, window)
+    button = dialog.buttons.button(QDialogButtonBox.StandardButton.Open)
+    assert button.isEnabled()
+    qtbot.keyClicks(dialog.search, "no such model")
+    assert items(dialog) == []
+    assert not button.isEnabled()
+    dialog.search.clear()
+    assert button.isEnabled()
 
 
 def test_a_model_that_is_not_whole_says_why_and_is_not_opened(
@@ -107,12 +133,8 @@ def test_a_model_that_is_not_whole_says_why_and_is_not_opened(
     folder = own_home / ".lmstudio" / "models" / "someone" / "broken"
     folder.mkdir(parents=True)
     (folder / "broken-00001-of-00002.gguf").write_bytes(b"GGUF" + bytes(1_000))
-    window.show_library()
-    dialog = window.findChild(LibraryDialog)
-    assert dialog is not None
-    qtbot.waitUntil(lambda: dialog.tree.topLevelItemCount() > 0, timeout=SLOW_MS)
-    items = [dialog.tree.topLevelItem(row) for row in range(dialog.tree.topLevelItemCount())]
-    (item,) = [item for item in items if item.text(0).startswith("broken")]
+    dialog = library(qtbot, window)
+    (item,) = [item for item in items(dialog) if item.text(0).startswith("broken")]
     button = dialog.buttons.button(QDialogButtonBox.StandardButton.Open)
     assert dialog.status.text().startswith("Looked where")
     dialog.tree.setCurrentItem(item)

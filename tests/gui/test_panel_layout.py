@@ -1,4 +1,4 @@
-"""The usual layout follows the size of the window until a person arranges the panels."""
+"""Panels keep their share of the window: the usual one, or what a person has given them."""
 
 from __future__ import annotations
 
@@ -71,21 +71,92 @@ def test_a_window_that_becomes_low_makes_tabs_and_a_higher_one_takes_them_apart(
     assert tall.panels["branches"].isVisible()
 
 
-def test_a_border_that_was_moved_stays_where_it_is(
+def share(window: MainWindow, name: str) -> tuple[float, float]:
+    dock = window.docks[name]
+    return dock.width() / window.width(), dock.height() / window.height()
+
+
+def is_learned(window: MainWindow) -> bool:
+    """The arrangement has been looked at behind its last change."""
+    return not window.panel_layout._later.isActive()
+
+
+def text_share(window: MainWindow) -> float:
+    centre = window.centralWidget()
+    assert centre is not None
+    return centre.width() / window.width()
+
+
+def test_a_border_that_was_moved_keeps_its_place_in_the_window(
     qtbot: QtBot, tall: MainWindow, new_window: Callable[[], MainWindow]
 ) -> None:
     before = tall.docks["origin"].height()
     move_border(qtbot, tall, -60)
     qtbot.waitUntil(lambda: tall.docks["origin"].height() > before + 40)
-    tall.resize(1180, 860)
-    qtbot.waitUntil(lambda: tall.docks["origin"].width() < 1180)
-    moved = tall.docks["origin"].height()
-    assert moved > before + 40
+    qtbot.waitUntil(lambda: is_learned(tall))
+    moved = share(tall, "origin")
+    text = text_share(tall)
+    tall.resize(1000, 720)
+    qtbot.waitUntil(lambda: share(tall, "origin") == pytest.approx(moved, abs=0.01))
+    assert text_share(tall) == pytest.approx(text, abs=0.02)
+    tall.resize(1200, 860)
+    qtbot.waitUntil(lambda: share(tall, "origin") == pytest.approx(moved, abs=0.01))
+    height = tall.docks["origin"].height()
     tall.close()
     again = new_window()
-    qtbot.waitUntil(lambda: again.docks["origin"].height() == moved)
+    qtbot.waitUntil(lambda: again.docks["origin"].height() == height)
     again.command_actions["reset_layout"].trigger()
     qtbot.waitUntil(lambda: has_usual_shares(again))
+
+
+def test_also_behind_a_moved_border_a_low_window_has_tabs_while_it_is_low(
+    qtbot: QtBot, tall: MainWindow
+) -> None:
+    distribution, sampling = tall.docks["distribution"], tall.docks["sampling"]
+    move_border(qtbot, tall, -20)
+    qtbot.waitUntil(lambda: is_learned(tall))
+    shares = share(tall, "distribution")
+    tall.resize(1024, 640)
+    qtbot.waitUntil(lambda: tall.tabifiedDockWidgets(distribution) == [sampling])
+    qtbot.waitUntil(tall.panels["distribution"].isVisible)
+    move_border(qtbot, tall, -10)
+    qtbot.waitUntil(lambda: is_learned(tall))
+    tall.resize(1200, 860)
+    qtbot.waitUntil(lambda: tall.tabifiedDockWidgets(distribution) == [])
+    qtbot.waitUntil(tall.panels["sampling"].isVisible)
+    qtbot.waitUntil(lambda: share(tall, "distribution")[0] == pytest.approx(shares[0], abs=0.02))
+
+
+def test_tabs_that_a_person_made_stay_in_a_higher_window(qtbot: QtBot, tall: MainWindow) -> None:
+    distribution, sampling = tall.docks["distribution"], tall.docks["sampling"]
+    sampling.setFloating(True)
+    sampling.setFloating(False)
+    tall.tabifyDockWidget(distribution, sampling)
+    qtbot.waitUntil(lambda: is_learned(tall))
+    for size in ((1024, 640), (1200, 860)):
+        tall.resize(*size)
+        qtbot.waitUntil(lambda: tall.panel_layout._stands_for == tall.size())
+        assert tall.tabifiedDockWidgets(distribution) == [sampling]
+
+
+@pytest.mark.parametrize("name", ["lessons", "sampling"])
+def test_the_text_keeps_its_room_when_other_panels_are_open(
+    qtbot: QtBot, tall: MainWindow, name: str
+) -> None:
+    """One more than usual, and one less."""
+    tall.resize(1400, 860)
+    qtbot.waitUntil(lambda: has_usual_shares(tall))
+    tall.toggle_panel(name)
+    qtbot.waitUntil(lambda: is_learned(tall))
+    text = text_share(tall)
+    wanted = max(text, docking.CENTRE_WIDTH / 1024)
+    tall.resize(1024, 640)
+    qtbot.waitUntil(lambda: tall.width() == 1024 and text_share(tall) > wanted - 0.02)
+    qtbot.waitUntil(tall.panels["distribution"].isVisible)
+    distribution = tall.panels["distribution"]
+    assert distribution.height() > 200
+    tall.resize(1400, 860)
+    qtbot.waitUntil(lambda: text_share(tall) == pytest.approx(text, abs=0.02))
 
 
 def test_a_layout_that_nobody_arranged_follows_after_the_next_start_too(

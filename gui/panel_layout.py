@@ -1,0 +1,178 @@
+"""Panels keep their share of the window when it gets another size.
+
+Qt lets those on the right shrink to nothing, and those below keep what they have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from PySide6.QtCore import QByteArray, QEvent, QObject, QSize, Qt, QTimer
+from PySide6.QtWidgets import QDockWidget, QMainWindow
+
+from logitscope.gui import docking
+from logitscope.gui.docking import CENTRE_WIDTH, LOW_WINDOW
+from logitscope.gui.panel_table import PanelSpec, Place
+
+LEARN_MS = 400
+"""After a change of the arrangement: Qt moves docks to their places over 200 ms."""
+_BORDER_CURSORS = (Qt.CursorShape.SplitHCursor, Qt.CursorShape.SplitVCursor)
+_SIDES = (Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea)
+_ACROSS, _UPRIGHT = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+
+
+class PanelLayout(QObject):
+    """Follows the size of a window: in the usual arrangement by the table of panels, in one that a
+    person has made by the shares that each panel had in it."""
+
+    def __init__(
+        self, window: QMainWindow, specs: Sequence[PanelSpec], docks: Mapping[str, QDockWidget]
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._specs = [spec for spec in specs if spec.id in docks]
+        self._docks = docks
+        self._is_arranged = False
+        """A border between panels was moved, or a panel taken out of its place."""
+        self._is_dragging = False
+        self._follows = False
+        """The arrangement is being changed by us."""
+        self._has_own_tabs = False
+        """Those on the right are tabs because the window is low, and not by a person's wish."""
+        self._shares: dict[QDockWidget, tuple[float, float]] = {}
+        """Of the window's width and height."""
+        self._stands_for = QSize()
+        self._soon = QTimer(self, interval=0, singleShot=True)
+        self._soon.timeout.connect(self._follow)
+        self._later = QTimer(self, interval=LEARN_MS, singleShot=True)
+        self._later.timeout.connect(self._learn)
+        for dock in docks.values():
+            dock.topLevelChanged.connect(self._note_move)
+            dock.dockLocationChanged.connect(self._note_change)
+            dock.toggleViewAction().toggled.connect(self._note_change)
+        window.installEventFilter(self)
+
+    @property
+    def is_usual(self) -> bool:
+        """Nothing was arranged, and the usual panels are open and no others."""
+        are_usual = all(self._docks[spec.id].isHidden() != spec.is_shown for spec in self._specs)
+        return are_usual and not self._is_arranged
+
+    def place(self) -> None:
+        """All panels to their usual places."""
+        for dock in self._docks.values():
+            dock.setFloating(False)
+        docking.place(self._window, self._specs, self._docks)
+        self._stands_for = self._window.size()
+        self._is_arranged = False
+        self._has_own_tabs = self._is_low
+
+    def restore(self, state: QByteArray, version: int) -> None:
+        """The arrangement of an earlier window; the usual one stays where that was usual."""
+        self._is_arranged = self._window.restoreState(state, version)
+        self._has_own_tabs = self._is_low
+
+    def save(self, version: int) -> QByteArray:
+        """Empty for the usual arrangement."""
+        return QByteArray() if self.is_usual else self._window.saveState(version)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.Resize:
+            self._soon.start()
+        elif watched is self._window and event.type() is QEvent.Type.MouseButtonPress:
+            # The window's own ground is the borders between panels.
+            self._is_dragging = self._window.cursor().shape() in _BORDER_CURSORS
+            self._is_arranged |= self._is_dragging
+        elif self._is_dragging and event.type() is QEvent.Type.MouseButtonRelease:
+            self._is_dragging = False
+            self._later.start()
+        return False
+
+    @property
+    def _is_low(self) -> bool:
+        return self._window.height() < LOW_WINDOW
+
+    def _note_move(self, is_floating: bool) -> None:
+        if is_floating:
+            self._is_arranged, self._has_own_tabs = True, False
+        self._note_change()
+
+    def _note_change(self) -> None:
+        if not self._follows:
+            self._later.start()
+
+    def _learn(self) -> None:
+        """What each panel has now, behind a change of the arrangement, is what it shall have. What
+        it is pressed into later, by a small window, is not learned."""
+        size = self._window.size()
+        for dock in self._in_sight():
+            self._shares[dock] = dock.width() / size.width(), dock.height() / size.height()
+        self._stands_for = size
+
+    def _in_sight(self) -> list[QDockWidget]:
+        return [
+            dock
+            for dock in self._docks.values()
+            if dock.isVisible() and not dock.isFloating() and not dock.visibleRegion().isEmpty()
+        ]
+
+    def _follow(self) -> None:
+        if self._window.size() == self._stands_for:
+            return
+        self._follows = True
+        try:
+            self._tab_or_part()
+            if self.is_usual:
+                docking.share_out(self._window, self._specs, self._docks)
+            else:
+                self._share_out()
+        finally:
+            self._follows = False
+        self._stands_for = self._window.size()
+
+    def _tab_or_part(self) -> None:
+        """Those on the right are tabs in a low window, and one below the other in a high one."""
+        right = [spec for spec in self._specs if spec.place is Place.RIGHT]
+        docks = [self._docks[spec.id] for spec in right if self._is_on_the_right(spec)]
+        if len(docks) < len(right):
+            return
+        are_tabs = len(self._window.tabifiedDockWidgets(docks[0])) >= len(docks) - 1
+        if self._is_low and not are_tabs:
+            for dock in docks[1:]:
+                self._window.tabifyDockWidget(docks[0], dock)
+            docks[0].raise_()
+            self._has_own_tabs = True
+        elif not self._is_low and are_tabs and self._has_own_tabs:
+            for dock in docks:
+                self._window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, dock)
+            self._window.resizeDocks(docks, [100 * spec.share for spec in right], _UPRIGHT)
+            self._has_own_tabs = False
+
+    def _is_on_the_right(self, spec: PanelSpec) -> bool:
+        dock = self._docks[spec.id]
+        is_right = self._window.dockWidgetArea(dock) is Qt.DockWidgetArea.RightDockWidgetArea
+        return is_right and not dock.isHidden() and not dock.isFloating()
+
+    def _share_out(self) -> None:
+        """To each panel the share it had, but to the text in the middle what it needs."""
+        known = [dock for dock in self._in_sight() if dock in self._shares]
+        sides = [dock for dock in known if self._window.dockWidgetArea(dock) in _SIDES]
+        others = [dock for dock in known if dock not in sides]
+        room = min(1.0, self._room_beside_the_text(sides))
+        for docks, part in ((sides, room), (others, 1.0)):
+            across = [round(part * self._shares[d][0] * self._window.width()) for d in docks]
+            upright = [round(self._shares[d][1] * self._window.height()) for d in docks]
+            self._window.resizeDocks(docks, across, _ACROSS)
+            self._window.resizeDocks(docks, upright, _UPRIGHT)
+
+    def _room_beside_the_text(self, sides: Sequence[QDockWidget]) -> float:
+        """What the window has for the columns at its sides, in parts of what they would have."""
+        columns = [
+            max(
+                (self._shares[d][0] for d in sides if self._window.dockWidgetArea(d) is area),
+                default=0,
+            )
+            for area in _SIDES
+        ]
+        wanted = sum(columns) * self._window.width()
+        return (self._window.width() - CENTRE_WIDTH) / wanted if wanted else 1.0
