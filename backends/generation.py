@@ -6,14 +6,14 @@ out in a second thread while the library, which releases the interpreter lock, d
 library computes on every core, this would cost more than it saves: its threads work in step, so
 that all of them wait for the one that shares its core (2.2 ms a token instead of 1.6). Steps are
 worked out several together, which takes 0.5 ms each instead of 0.8, because the weights that a
-decode reads leave nothing else in the caches; and the window is woken less often.
+decode reads leave nothing else in the caches; and thread and window are woken less often.
 """
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -23,14 +23,13 @@ from numpy.typing import NDArray
 from logitscope.backends.base import NO_PASS, Cancelled, PassStats
 from logitscope.backends.messages import Ending, Finished, Generate, RowRef, Stepped
 from logitscope.backends.rows import RowRing
+from logitscope.ranking import refuse_peak
 from logitscope.sampling import Choice, SamplerSettings, Stage, draw, shape
 from logitscope.steps import Origin, StepRecord
 from logitscope.surprisal import summarise
 from logitscope.vocabulary import Vocabulary
 
 Row = NDArray[np.float32]
-_QUEUE_LENGTH = 4
-"""Rows that may wait for their numbers: 4 MB at 262,144 entries."""
 _TOP = 10
 _HOLD, _HOLD_APART = 0.1, 0.05
 """Seconds between two deliveries of steps: where no core is free, and by a thread of its own."""
@@ -63,7 +62,9 @@ class StepWriter:
         self._held: list[Made] = []
         self._sent = -self._hold
         """When steps were sent last."""
-        self._queue: queue.Queue[Made | None] = queue.Queue(_QUEUE_LENGTH)
+        self._changed = threading.Condition()
+        """What is held, by or for the thread."""
+        self._is_over = False
         self._error: BaseException | None = None
         self._thread: threading.Thread | None = None
         if apart:
@@ -71,32 +72,46 @@ class StepWriter:
             self._thread.start()
 
     def put(self, made: Made) -> None:
-        """Hand over a step; waits while the queue is full. Raises what went wrong before."""
+        """Hand over a step; waits while too many are held. Raises what went wrong before."""
+        if self._thread is None:
+            self._held.append(made)
+            if self._is_full() or self._left() <= 0:
+                self._send_held(self._taken())
+            return
         if self._error is not None:
             raise self._error
-        if self._thread is not None:
-            self._queue.put(made)
-            return
-        self._held.append(made)
-        if self._is_due():
-            self._send_held()
+        with self._changed:
+            self._changed.wait_for(lambda: not self._is_full())
+            self._held.append(made)
+            # A thread that is woken at each step takes the interpreter lock for 40 us.
+            if len(self._held) == 1 or self._is_full():
+                self._changed.notify_all()
 
     def finish(self) -> None:
         """Wait until every step is sent. Raises what went wrong."""
-        if self._thread is not None:
-            self._queue.put(None)
-            self._thread.join()
+        if self._thread is None:
+            self._send_held(self._taken())
+            return
+        with self._changed:
+            self._is_over = True
+            self._changed.notify_all()
+        self._thread.join()
         if self._error is not None:
             raise self._error
-        self._send_held()
 
-    def _is_due(self) -> bool:
-        is_full = len(self._held) * self._held[0].row.nbytes >= _HELD_BYTES
-        return is_full or time.monotonic() - self._sent >= self._hold
+    def _is_full(self) -> bool:
+        return len(self._held) * (self._held[0].row.nbytes if self._held else 0) >= _HELD_BYTES
 
-    def _send_held(self) -> None:
-        if self._held:
-            held, self._held = self._held, []
+    def _left(self) -> float:
+        """Seconds until the next delivery."""
+        return self._sent + self._hold - time.monotonic()
+
+    def _taken(self) -> list[Made]:
+        held, self._held = self._held, []
+        return held
+
+    def _send_held(self, held: Sequence[Made]) -> None:
+        if held:
             # The window shows the newest row only, and 1 MB each is 0.4 % of what a decode of a
             # small model moves.
             *older, newest = held
@@ -105,26 +120,21 @@ class StepWriter:
             self._sent = time.monotonic()
 
     def _run(self) -> None:
-        while (made := self._taken()) is not None:
-            if self._error is None:
-                self._held.append(made)
-                if self._is_due():
-                    self._send_or_note()
-
-    def _taken(self) -> Made | None:
-        """The next step, or None at the end; sends what is held when that is due."""
-        while self._held:
+        while held := self._due():
             try:
-                return self._queue.get(timeout=max(0, self._sent + self._hold - time.monotonic()))
-            except queue.Empty:
-                self._send_or_note()
-        return self._queue.get()
+                if self._error is None:
+                    self._send_held(held)
+            except Exception as error:
+                self._error = error
 
-    def _send_or_note(self) -> None:
-        try:
-            self._send_held()
-        except Exception as error:
-            self._error = error
+    def _due(self) -> list[Made]:
+        """What is to be sent, once it is due; nothing at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._held or self._is_over)
+            self._changed.wait_for(lambda: self._is_full() or self._is_over, self._left())
+            held = self._taken()
+            self._changed.notify_all()
+            return held
 
     def _stepped(self, made: Made, row: RowRef | None) -> Stepped:
         choice = made.choice
@@ -168,10 +178,15 @@ class StopTexts:
 def choose(
     row: Row, settings: SamplerSettings, ids: Sequence[int], position: int | None = None
 ) -> Choice:
-    """Shape the row and draw from it with the random number of a position, ``len(ids)`` if None."""
+    """Shape the row and draw from it with the random number of a position, ``len(ids)`` if None.
+
+    Raises NoDistribution for a row that is none.
+    """
     if settings.greedy and not settings.is_active(Stage.PENALTIES):
         # What the chain gives too, without its tables: one pass over the row.
-        return Choice(int(row.argmax()), 1.0, None)
+        best = int(row.argmax())
+        refuse_peak(float(row[best]))
+        return Choice(best, 1.0, None)
     place = len(ids) if position is None else position
     return draw(shape(row, settings, ids), settings.seed, place)
 
@@ -196,7 +211,9 @@ class Generation:
         self._ring = ring
         self._send = send
         self._has_free_core = has_free_core
-        self._ids = list(request.ids)
+        # Not a list: what goes over all its ids, as the backend does for each token, need not find
+        # every one in memory.
+        self._ids = array("i", request.ids)
         self._stops = StopTexts(
             request.stop_texts, vocabulary, request.ids[request.prompt_length :]
         )
@@ -210,8 +227,9 @@ class Generation:
         """Choose and append until a limit. ``between`` is called before each token; ``cost`` tells
         what the last ``next_row`` cost.
 
-        Every Stepped has been sent when this returns or raises. Raises what ``next_row`` raises,
-        but Cancelled: what was generated until then stays, and the reply has no row.
+        Every Stepped has been sent when this returns or raises. Raises NoDistribution, and what
+        ``next_row`` raises but Cancelled: what was generated until then stays, and the reply has
+        no row.
         """
         writer = StepWriter(self._request.number, self._ring, self._send, apart=self._has_free_core)
         try:
@@ -223,6 +241,7 @@ class Generation:
         number, position = self._request.number, len(self._ids)
         if row is None:
             return Finished(number, ending)
+        refuse_peak(float(row.max()))
         return Finished(number, ending, self._ring.write(row), position, cost())
 
     def _loop(

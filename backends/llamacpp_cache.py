@@ -41,9 +41,11 @@ class Sequence:
     def shared(self, ids: Ids, limit: int) -> int:
         """Length of the common prefix with ``ids``, at most ``limit``."""
         n = min(self.length, limit)
+        if n == 0:
+            return 0
         differs = self.ids[:n] != ids[:n]
-        first = int(differs.argmax()) if n else 0
-        return first if n and differs[first] else n
+        first = int(differs.argmax())
+        return first if differs[first] else n
 
 
 @dataclass(slots=True, eq=False)
@@ -83,13 +85,16 @@ class Batch:
 
     def fill(self, ids: Ids, first_position: int, sequence: int, outputs: int) -> None:
         """Put tokens in; the last ``outputs`` of them give rows of logits."""
-        n = len(ids)
+        n = self.struct.n_tokens = len(ids)
+        if n == 1:
+            self.token[0], self.position[0] = ids[0], first_position
+            self.sequence[0], self.output[0] = sequence, outputs
+            return
         self.token[:n] = ids
         self.position[:n] = np.arange(first_position, first_position + n, dtype=np.int32)
         self.sequence[:n] = sequence
         self.output[:n] = 0
         self.output[n - outputs : n] = 1
-        self.struct.n_tokens = n
 
 
 class KvCache:

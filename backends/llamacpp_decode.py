@@ -38,8 +38,13 @@ class Decoder:
 
     def decode(self, batch: Any, watch: Watch) -> int:
         """The status of ``llama_decode`` for a ``llama_batch``."""
-        tokens = batch.n_tokens
-        self._arm(watch, tokens)
+        self._arm(watch, batch.n_tokens)
+        if self._all == 1:
+            return int(self._lib.llama_decode(self._context, batch))
+        return self._timed(batch, batch.n_tokens)
+
+    def _timed(self, batch: Any, tokens: int) -> int:
+        """The same with as many threads as the time of earlier passes advises."""
         choice = self._one if tokens == 1 else self._many
         self._set_threads()
         PINNING.hold(choice.threads == self._all)

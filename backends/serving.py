@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
+from array import array
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -49,6 +50,7 @@ from logitscope.backends.outbox import Outbox
 from logitscope.backends.pinning import PINNING
 from logitscope.backends.prompts import prompt_ids
 from logitscope.backends.rows import RowRing
+from logitscope.ranking import NoDistribution, refuse_peak
 from logitscope.surprisal import TokenNumbers
 
 Row = NDArray[np.float32]
@@ -65,6 +67,8 @@ def failure(number: int, error: BaseException) -> Failed:
     if isinstance(error, BackendError):
         return Failed(number, str(error), error.detail)
     detail = "".join(traceback.format_exception(error))
+    if isinstance(error, NoDistribution):
+        return Failed(number, NO_LOGITS, detail)
     if isinstance(error, MemoryError):
         sentence = "There was not enough memory for this; close other programs and try again."
         return Failed(number, sentence, detail)
@@ -88,7 +92,7 @@ class Server:
         self._flags = flags
         self._inbox = inbox
         self._outbox = outbox
-        self._last_ids: list[int] = []
+        self._last_ids = array("i")
         self._last_row: Row | None = None
         self._last_cost = NO_PASS
         """Of the newest row of a Generate."""
@@ -150,6 +154,7 @@ class Server:
             reply = failure(work.number, error)
             self._outbox.send(replace(reply, prompt_ids=tuple(ids)))
             return
+        refuse_peak(float(row.max()))
         self._outbox.send(
             Evaluated(
                 number=work.number,
@@ -258,13 +263,12 @@ class Server:
 
     def _row(self, ids: Sequence[int], watch: Watch) -> tuple[Row, PassStats]:
         """The row behind ids; the one asked for last is kept, since "step" asks for it again."""
-        if self._last_row is not None and self._last_ids == list(ids):
-            return self._last_row, replace(NO_PASS, cached=len(ids))
+        known = array("i", ids)
+        if self._last_row is not None and self._last_ids == known:
+            return self._last_row, replace(NO_PASS, cached=len(known))
         self._last_row = None
-        row = self._backend.next_logits(ids, watch)
-        if not np.isfinite(row.max()):
-            raise BackendError(NO_LOGITS)
-        self._last_ids, self._last_row = list(ids), row
+        row = self._backend.next_logits(known, watch)
+        self._last_ids, self._last_row = known, row
         return row, self._backend.last_pass
 
     def _watch(self, number: int, phase: Phase, *, at_once: bool = True) -> Watch:

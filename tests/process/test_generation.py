@@ -68,9 +68,9 @@ def test_length(run) -> None:
     # One pass a token and one for the row behind the last.
     assert asked == [[0], [0, 2], [0, 2, 3], [0, 2, 3, 2]]
     chosen = {position: int(row.argmax()) for position, row in rows.items()}
-    # The newest of each message has its row: the first comes at once, the last at the end.
+    # The newest of each message has its row, and the last is the newest of one.
     assert chosen.items() <= {1: 2, 2: 3, 3: 2}.items()
-    assert {1, 3} <= chosen.keys()
+    assert 3 in chosen
 
 
 def test_where_no_core_is_free_steps_are_told_together(ring, monkeypatch) -> None:
@@ -196,6 +196,37 @@ def test_an_error_in_the_numbers_reaches_the_caller(run) -> None:
 
     with pytest.raises(ValueError, match="NaN"):
         run([], next_row=next_row)
+
+
+@pytest.mark.parametrize("has_free_core", [True, False])
+def test_an_error_on_the_way_to_the_window_reaches_the_caller(ring, has_free_core) -> None:
+    def send(_steps):
+        raise BrokenPipeError("nobody reads")
+
+    request = Generate(number=7, ids=(0,), settings=GREEDY, max_tokens=50)
+    run = Generation(request, VOCABULARY, 1000, ring, send, has_free_core=has_free_core)
+    with pytest.raises(BrokenPipeError, match="nobody reads"):
+        run.run(lambda _ids: np.arange(10, dtype=np.float32), lambda: None)
+
+
+@pytest.mark.parametrize("has_free_core", [True, False])
+def test_no_more_rows_wait_for_their_numbers_than_their_bound(
+    ring, monkeypatch, has_free_core
+) -> None:
+    row = np.arange(10, dtype=np.float32)
+    monkeypatch.setattr(generation, "_HELD_BYTES", 3 * row.nbytes)
+    sent: list[int] = []
+    request = Generate(number=7, ids=(0,), settings=GREEDY, max_tokens=500)
+    run = Generation(
+        request,
+        VOCABULARY,
+        1000,
+        ring,
+        lambda steps: sent.append(len(steps)),
+        has_free_core=has_free_core,
+    )
+    run.run(lambda _ids: row, lambda: None)
+    assert (sum(sent), max(sent)) == (500, 3)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
 """llama.cpp driven as plainly as can be: the peer of the speed benchmarks.
 
-Program: ``main(path, threads, context, style)``. ``style`` is ``plain``, llama.cpp's own defaults,
-or ``same``, the parameters that our backend chooses. It says ``ready``, the time of the first row,
-once the model is loaded and one token was decoded. This module must not import any of ours: its
-start is compared with ours.
+Program: ``main(path, threads, context, style)``. ``style`` is ``plain``, the parameters that
+llama-cpp-python's own ``Llama`` chooses; ``flash``, which differs in nothing but flash attention,
+llama.cpp's choice where nobody says otherwise; or ``same``, what our backend chooses. It says
+``ready``, the time of the first row, once the model is loaded and one token was decoded. This
+module must not import any of ours: its start is compared with ours.
 """
 
 from __future__ import annotations
@@ -40,11 +41,16 @@ class BareLlama:
         cache.n_ctx = context
         cache.n_threads = cache.n_threads_batch = threads
         cache.type_k = cache.type_v = F16
+        cache.n_batch = cache.n_ubatch = 512
+        cache.flash_attn_type = (
+            llama_cpp.LLAMA_FLASH_ATTN_TYPE_AUTO
+            if style == "flash"
+            else llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        )
         if style == "same":
             weights.use_extra_bufts = False
             cache.n_batch = cache.n_ubatch = BATCH
             cache.swa_full = True
-            cache.flash_attn_type = llama_cpp.LLAMA_FLASH_ATTN_TYPE_DISABLED
         self._model = llama_cpp.llama_model_load_from_file(path.encode(), weights)
         self._context: Any = llama_cpp.llama_init_from_model(self._model, cache)
         self._memory = llama_cpp.llama_get_memory(self._context)
