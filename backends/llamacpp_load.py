@@ -132,8 +132,8 @@ def open_context(path: Path, model: Any, plan: Plan, cache_type: str, sequences:
     parameters.kv_unified = sequences > 1
     # Sliding-window layers keep the whole text, or no rewind would be possible.
     parameters.swa_full = True
-    # On the CPU flash attention saves 2 to 4 % of a decode and changes the numbers (Gemma 3 270M: 0.1
-    # in a probability; see docs/backends.md); on a GPU it is what everybody runs.
+    # On the CPU flash attention saves 2 to 4 % of a decode and changes the numbers (Gemma 3 270M: a
+    # probability by 0.1; see docs/backends.md); on a GPU it is what everybody runs.
     parameters.flash_attn_type = (
         lib.LLAMA_FLASH_ATTN_TYPE_AUTO
         if plan.gpu_layers and cache_type != "f32"
