@@ -113,8 +113,14 @@ class PanelLayout(QObject):
         return [
             dock
             for dock in self._docks.values()
-            if dock.isVisible() and not dock.isFloating() and not dock.visibleRegion().isEmpty()
+            if dock.isVisible() and not dock.isFloating() and self._is_in_front(dock)
         ]
+
+    def _is_in_front(self, dock: QDockWidget) -> bool:
+        """Of its tabs. One that was taken out of them a moment ago has not been laid out yet, and
+        has no visible region either."""
+        others = self._window.tabifiedDockWidgets(dock)
+        return all(one.isHidden() for one in others) or not dock.visibleRegion().isEmpty()
 
     def _follow(self) -> None:
         if self._window.size() == self._stands_for:

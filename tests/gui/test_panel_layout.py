@@ -148,7 +148,7 @@ def test_the_text_keeps_its_room_when_other_panels_are_open(
     qtbot.waitUntil(lambda: has_usual_shares(tall))
     tall.toggle_panel(name)
     qtbot.waitUntil(lambda: is_learned(tall))
-    text = text_share(tall)
+    text, bars = text_share(tall), share(tall, "distribution")[1]
     wanted = max(text, docking.CENTRE_WIDTH / 1024)
     tall.resize(1024, 640)
     qtbot.waitUntil(lambda: tall.width() == 1024 and text_share(tall) > wanted - 0.02)
@@ -157,6 +157,7 @@ def test_the_text_keeps_its_room_when_other_panels_are_open(
     assert distribution.height() > 200
     tall.resize(1400, 860)
     qtbot.waitUntil(lambda: text_share(tall) == pytest.approx(text, abs=0.02))
+    qtbot.waitUntil(lambda: share(tall, "distribution")[1] == pytest.approx(bars, abs=0.02))
 
 
 def test_a_layout_that_nobody_arranged_follows_after_the_next_start_too(
