@@ -7,7 +7,6 @@ from collections.abc import Callable
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
-    QHBoxLayout,
     QLabel,
     QMenu,
     QProgressBar,
@@ -19,14 +18,15 @@ from logitscope.gui import icons, theme
 from logitscope.gui.panels.compare_heat import Difference
 from logitscope.gui.panels.compare_words import difference_name, difference_tip, short
 from logitscope.gui.widgets import numbers
+from logitscope.gui.widgets.flow_row import FlowRow
 from logitscope.gui.widgets.frame_progress import show_progress
 from logitscope.gui.widgets.plain import plain, plain_tip
 
 PROGRESS_WIDTH = 72
 
 
-class CompareBar(QWidget):
-    """One row of controls; it knows no session."""
+class CompareBar(FlowRow):
+    """A row of controls, two where there is no room; it knows no session."""
 
     look_changed = Signal()
     toggled_scoring = Signal()
@@ -34,11 +34,8 @@ class CompareBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(theme.GRID // 2)
         self.left = self._side(self.tr("Left side: model and text"))
-        self._row.addWidget(plain(QLabel("↔", self)))
+        self.add(plain(QLabel("↔", self)))
         self.right = self._side(self.tr("Right side: what is compared with"))
         self.measure = QComboBox(self)
         self.measure.setAccessibleName(self.tr("What the colours show"))
@@ -47,12 +44,11 @@ class CompareBar(QWidget):
             tip = difference_tip(difference)
             self.measure.setItemData(place, tip, Qt.ItemDataRole.ToolTipRole)
         self.measure.currentIndexChanged.connect(self.look_changed)
-        self._row.addWidget(self.measure)
+        self.add(self.measure)
         self.fit = self._switch(self.tr("Fit"), self.tr("Let the colours span this text"))
         self.underlines = self._switch(
             "U̲", self.tr("Underline: the stronger the tint, the heavier the line")
         )
-        self._row.addStretch(1)
         self._add_progress()
 
     def _side(self, name: str) -> QToolButton:
@@ -67,7 +63,7 @@ class CompareBar(QWidget):
         menu = QMenu(button)
         menu.setToolTipsVisible(True)
         button.setMenu(menu)
-        self._row.addWidget(button)
+        self.add(button)
         return button
 
     def _switch(self, title: str, tip: str) -> QToolButton:
@@ -80,7 +76,7 @@ class CompareBar(QWidget):
         button.setProperty("small", True)
         button.setMinimumSize(4 * theme.GRID, 3 * theme.GRID)
         button.toggled.connect(self.look_changed)
-        self._row.addWidget(button)
+        self.add(button)
         return button
 
     def _add_progress(self) -> None:
@@ -88,7 +84,7 @@ class CompareBar(QWidget):
         self.progress.setFixedSize(PROGRESS_WIDTH, theme.GRID)
         self.progress.setTextVisible(False)
         self.progress.setAccessibleName(self.tr("Tokens scored"))
-        self._row.addWidget(self.progress)
+        self.add(self.progress)
         self.stop = self._button(self.toggled_scoring.emit)
         self.stop.setIconSize(QSize(16, 16))
         self.divergence = self._button(self.toggled_divergence.emit)
@@ -101,7 +97,7 @@ class CompareBar(QWidget):
         button.setProperty("small", True)
         button.setMinimumSize(3 * theme.GRID, 3 * theme.GRID)
         button.clicked.connect(call)
-        self._row.addWidget(button)
+        self.add(button)
         return button
 
     # -- showing ----------------------------------------------------------------------------

@@ -35,12 +35,13 @@ from logitscope.gui.guessing_game import GuessingGame, Phase
 from logitscope.gui.panels import game_words
 from logitscope.gui.session import Session
 from logitscope.gui.widgets.expected_bars import ExpectedBars
+from logitscope.gui.widgets.flow_row import FlowRow
 from logitscope.gui.widgets.plain import plain, rich
 from logitscope.gui.words import mark, translated
 
 WIDTH, HEIGHT = 380, 640
-LEAST_WIDTH, LEAST_HEIGHT = 340, 200
-"""Four confidences stand side by side."""
+LEAST_WIDTH, LEAST_HEIGHT = 290, 200
+"""Two buttons stand side by side."""
 TEXT_HEIGHT = 128
 OWN_TEXT, SCREEN = -1, -2
 """Entries of the list of texts that are none of those that ship."""
@@ -178,7 +179,7 @@ class GamePanel(QWidget):
         column.addWidget(self.own)
         column.addWidget(self.known)
         label = plain(QLabel(self.tr("How sure?")))
-        column.addLayout(_row(label, *self.sure))
+        column.addWidget(_flow(label, *self.sure))
         column.addLayout(_row(self.picks, self.types))
         column.addLayout(choices)
         column.addLayout(_row(self.typed, self.guess, stretch=0))
@@ -380,6 +381,13 @@ class _Answer(QLineEdit):
         super().keyPressEvent(event)
         if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
             event.accept()
+
+
+def _flow(*widgets: QWidget) -> FlowRow:
+    row = FlowRow()
+    for widget in widgets:
+        row.add(widget)
+    return row
 
 
 def _row(*widgets: QWidget, stretch: int = 1) -> QHBoxLayout:

@@ -26,6 +26,8 @@ class FlowRow(QWidget):
 
     def add(self, widget: QWidget, *, least: int | None = None) -> None:
         """With ``least`` pixels it can do, but it takes what its line has left over."""
+        if widget.parent() is not self:
+            widget.setParent(self)
         self._widgets.append(widget)
         if least is not None:
             self._least[widget] = least

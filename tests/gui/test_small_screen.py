@@ -67,6 +67,17 @@ def test_no_panel_scrolls_within_a_panel_that_scrolls(qtbot: QtBot, small: MainW
         assert len(scrolling) <= 1, name
 
 
+def test_no_panel_scrolls_sideways(qtbot: QtBot, small: MainWindow) -> None:
+    for spec in PANELS:
+        small.focus_panel(spec.id)
+        panel = small.panels[spec.id]
+        qtbot.waitUntil(panel.isVisible)
+        qtbot.waitUntil(lambda: not small.panel_layout._later.isActive())
+        assert area_around(panel).horizontalScrollBar().maximum() == 0, spec.id
+        # The next one stands where it would without this one.
+        small.command_actions["reset_layout"].trigger()
+
+
 def test_beside_the_lessons_the_text_keeps_all_its_controls(
     qtbot: QtBot, small: MainWindow
 ) -> None:
