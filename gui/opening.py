@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
-from logitscope.backends.base import BackendError, LoadOptions, MissingBackend
+from logitscope.backends.base import BackendError, LoadOptions, MissingBackend, ModelFileError
 from logitscope.backends.library import LibraryEntry, find_models
 from logitscope.backends.packaged import assemble, demo_path
 from logitscope.backends.registry import choose
@@ -17,9 +19,15 @@ from logitscope.gui.background import Background
 from logitscope.gui.message import Action, Message, Severity, Topic
 from logitscope.gui.notify import Messages
 from logitscope.gui.session import Session
-from logitscope.gui.settings import OPEN_LAST, Settings, exists
+from logitscope.gui.settings import OPEN_LAST, Settings, exists, is_on_disk
 from logitscope.gui.widgets.insets import inset_numbers
 from logitscope.gui.widgets.plain import plain_tip
+
+if TYPE_CHECKING:
+    from logitscope.backends.inspect import HeaderSummary
+
+PATIENCE_MS = 500
+"""Until it is said that a header is still being read."""
 
 
 class Opener(QObject):
@@ -56,10 +64,43 @@ class Opener(QObject):
             if not backend:
                 choose(path)
         except BackendError as error:
-            self._messages.put(self._refusal(error))
-            self.refused.emit()
+            self._refuse(error)
             return
-        self._session.open_model(path, backend, options or self._settings.load_options())
+        load = partial(
+            self._session.open_model, path, backend, options or self._settings.load_options()
+        )
+        if self._session.model is not None and is_on_disk(path):
+            self._look_first(Path(path), load)
+        else:
+            load()
+
+    def _look_first(self, path: Path, load: Callable[[], None]) -> None:
+        """A file that is damaged does not take the loaded model away: its header is read before."""
+        from logitscope.backends.inspect import inspect
+
+        wish = self._newest
+        said = QTimer(self, interval=PATIENCE_MS, singleShot=True)
+        said.timeout.connect(
+            lambda: self._messages.say(
+                self.tr("Looking at {name} …").format(name=path.name), topic=Topic.MODEL
+            )
+        )
+        said.start()
+
+        def ended(problem: Exception | None) -> None:
+            said.deleteLater()
+            if wish != self._newest:
+                return
+            self._messages.settle(Topic.MODEL)
+            if isinstance(problem, BackendError):
+                self._refuse(problem)
+            else:
+                load()
+
+        def done(summary: HeaderSummary) -> None:
+            ended(ModelFileError(summary.refusal) if summary.refusal else None)
+
+        self.background.start(partial(inspect, path), done, ended)
 
     def open_entry(self, entry: LibraryEntry) -> None:
         """Open a model of the library; the packaged one is put together first."""
@@ -194,6 +235,10 @@ class Opener(QObject):
             actions.append(Action(self.tr("Load again"), self._session.reload_model))
         actions.append(Action(self.tr("Open another model…"), self.ask_for_file))
         return actions
+
+    def _refuse(self, error: BackendError) -> None:
+        self._messages.put(self._refusal(error))
+        self.refused.emit()
 
     def _refusal(self, error: BackendError) -> Message:
         """Where a model is there, all is as it was; else one is still to be chosen."""

@@ -257,8 +257,11 @@ class Settings(QObject):
 
 def exists(path: str) -> bool:
     """Whether a model is still where it was; a name that is no path counts as there."""
-    if path.startswith("fake:"):
-        return True
+    return path.startswith("fake:") or is_on_disk(path)
+
+
+def is_on_disk(path: str) -> bool:
+    """False, too, for what cannot be a path."""
     try:
         return Path(path).exists()
     except OSError:

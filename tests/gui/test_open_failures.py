@@ -74,6 +74,48 @@ def test_a_damaged_file_gets_one_sentence(
     assert [action.title for action in message.actions] == ["Open another model…"]
 
 
+def test_a_file_that_is_cut_does_not_take_the_loaded_model_away(
+    qtbot: QtBot, loaded: MainWindow, read: Read, tiny_gguf: Path, tmp_path: Path
+) -> None:
+    read(loaded, "The sky is")
+    model = loaded.session.model
+    cut = tmp_path / "cut.gguf"
+    cut.write_bytes(tiny_gguf.read_bytes()[:-50_000])
+    models = []
+    loaded.session.model_changed.connect(lambda: models.append(loaded.session.model))
+    loaded.opener.open(str(cut))
+    qtbot.waitUntil(lambda: bool(loaded.toasts.toasts), timeout=SLOW_MS)
+    assert "0.1 MB of its weights are missing" in shown(loaded).sentence
+    assert loaded.session.model is model
+    assert models == []
+    assert loaded.session.row_is_current
+
+
+def test_a_whole_file_takes_the_place_of_the_loaded_model(
+    qtbot: QtBot, loaded: MainWindow, tiny_gguf: Path
+) -> None:
+    pytest.importorskip("llama_cpp")
+    session = loaded.session
+    loaded.opener.open(str(tiny_gguf))
+    qtbot.waitUntil(
+        lambda: session.model is not None and session.model.path == str(tiny_gguf), timeout=SLOW_MS
+    )
+    assert loaded.toasts.toasts == []
+
+
+def test_the_newest_wish_wins_over_a_file_that_is_still_looked_at(
+    qtbot: QtBot, loaded: MainWindow, tiny_gguf: Path
+) -> None:
+    session = loaded.session
+    loaded.opener.open(str(tiny_gguf))
+    loaded.opener.open("fake:vocab=300,seed=4")
+    qtbot.waitUntil(lambda: session.model is not None and session.is_ready, timeout=SLOW_MS)
+    qtbot.waitUntil(lambda: not any(t.is_alive() for t in loaded.opener.background._threads))
+    assert session.model is not None
+    assert session.model.n_vocab == 300
+    assert session.loading_path is None
+
+
 def test_the_model_dies_while_running_and_is_loaded_again(
     qtbot: QtBot, window: MainWindow, load: Load, read: Read
 ) -> None:
