@@ -123,6 +123,8 @@ def _check_there(place: Path) -> None:
 
 
 def _unreadable(place: Path, error: OSError) -> ModelFileError:
+    if isinstance(error, FileNotFoundError) and place.is_symlink():
+        return ModelFileError(f'"{place}" is a link to a file that is not there; restore the file.')
     if isinstance(error, FileNotFoundError):
         return ModelFileError(f'There is no file or folder "{place}"; check the path.')
     if isinstance(error, PermissionError):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from logitscope.backends.messages import Failed
+from logitscope.gui.message import Topic
+
 
 @dataclass(frozen=True, slots=True)
 class Notice:
@@ -14,10 +17,8 @@ class Notice:
     is_bug: bool = False
     can_load_again: bool = False
     """The model is gone or was not waited for: loading it once more can help."""
-    is_about_text: bool = False
-    """The text as it is could not be read, or was not; with another one this is over."""
-    is_about_room: bool = False
-    """The context holds no further token; with a shorter text this is over."""
+    topic: Topic = Topic.OTHER
+    """What has to change for this to be over."""
 
 
 PUT_ASIDE = Notice(
@@ -25,13 +26,19 @@ PUT_ASIDE = Notice(
     "load that model and undo to have them again."
 )
 CONTEXT_FULL = Notice(
-    "The context is full: shorten the prompt or load with a longer context.", is_about_room=True
+    "The context is full: shorten the prompt or load with a longer context.", topic=Topic.ROOM
 )
 LOADING_STOPPED = Notice("Loading was stopped; your text is as it was.", can_load_again=True)
 READING_STOPPED = Notice(
-    "Reading the prompt was stopped: change it or step to go on.", is_about_text=True
+    "Reading the prompt was stopped: change it or step to go on.", topic=Topic.TEXT
 )
 NOTHING_TO_CONTINUE = Notice("Nothing to continue: type a prompt first.")
+
+
+def of_failure(reply: Failed, *, is_about_text: bool) -> Notice:
+    """Why the model process could not do what it was asked for."""
+    topic = Topic.TEXT if is_about_text else Topic.OTHER
+    return Notice(reply.sentence, reply.detail, is_bug=not reply.expected, topic=topic)
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,7 @@ class Messages(QObject):
                 Message(notice.sentence, notice.detail, Severity.PROBLEM, actions, Topic.MODEL)
             )
         else:
-            self.put(Message(notice.sentence, notice.detail, topic=_topic_of(notice)))
+            self.put(Message(notice.sentence, notice.detail, topic=notice.topic))
 
     def _settle_model(self) -> None:
         self._settle_room()
@@ -121,9 +121,3 @@ class Messages(QObject):
         session = self._session
         waits = session.model is not None or session.loading_path is not None
         return session.last_load is not None and not waits
-
-
-def _topic_of(notice: Notice) -> Topic:
-    if notice.is_about_room:
-        return Topic.ROOM
-    return Topic.TEXT if notice.is_about_text else Topic.OTHER

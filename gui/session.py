@@ -383,8 +383,7 @@ class Session(SessionView):
         if self.is_running and reply.number == self._runner.number:
             self._runner.end()
         is_text = self._viewer.take_failure(reply.number, reply.sentence, reply.prompt_ids)
-        is_bug = not reply.expected
-        self.noticed.emit(Notice(reply.sentence, reply.detail, is_bug, is_about_text=is_text))
+        self.noticed.emit(notices.of_failure(reply, is_about_text=is_text))
 
     def _process_died(self, reply: Died) -> None:
         self._forget_model()

@@ -13,6 +13,7 @@ from logitscope.gui import notices
 from logitscope.gui.engine import Engine
 from logitscope.gui.exploration import Exploration
 from logitscope.gui.loading import Gone, Loading, Wish
+from logitscope.gui.message import Topic
 from logitscope.gui.notices import Notice, PassCost
 from logitscope.gui.pass_meter import PassMeter
 from logitscope.gui.reading import Reading
@@ -157,7 +158,7 @@ class SessionView(QObject):
         if not self.ids:
             return notices.NOTHING_TO_CONTINUE
         if self.model is not None and len(self.ids) > self.model.context_length:
-            return Notice(self.reading.too_long_sentence(), is_about_text=True)
+            return Notice(self.reading.too_long_sentence(), topic=Topic.TEXT)
         return None
 
     @property

@@ -78,7 +78,7 @@ def folder_of_ggufs(folder: Path) -> Path:
         (lambda folder: folder / "none.gguf", "There is no file"),
         (lambda folder: folder, "has no config.json"),
         (folder_of_ggufs, "holds GGUF files"),
-        (broken_link, "There is no file"),
+        (broken_link, "is a link to a file that is not there"),
         (text_file, "is not a model"),
         (empty_file, "open the folder"),
         (shard, "open the folder"),
