@@ -39,12 +39,26 @@ class ModelReference:
     header_hash: str
 
 
+Stamp = tuple[int, int, int]
+"""What tells a file from one that was written in its place: time, length, number."""
+
+
+@dataclass(frozen=True, slots=True)
+class HomeFile:
+    """The file that a copy of unsaved changes belongs to, as it was when it was read or saved."""
+
+    path: str
+    stamp: Stamp | None
+
+
 @dataclass(frozen=True, slots=True)
 class SavedSession:
     """What a file holds."""
 
     state: State
     model: ModelReference | None
+    home: HomeFile | None = None
+    """Of a copy only."""
 
 
 class SessionText:
@@ -79,7 +93,8 @@ class SessionText:
             "deleted": sorted(state.deleted),
         }
         model = asdict(session.model) if session.model else None
-        whole = {"format": FORMAT, "version": VERSION, "model": model, "document": document}
+        home = {"file": asdict(session.home)} if session.home else {}
+        whole = {"format": FORMAT, "version": VERSION, **home, "model": model, "document": document}
         open_ended = _encode(whole).removesuffix("}}")
         return f'{open_ended},"nodes":[{",".join(self._encoded[: state.count])}]}}}}'
 
@@ -154,7 +169,11 @@ def loads(text: str, *, name: str = "the session") -> SavedSession:
             f"{VERSION}: open it with a newer one."
         )
     try:
-        return SavedSession(_state_from_json(whole["document"]), _model_from_json(whole["model"]))
+        return SavedSession(
+            _state_from_json(whole["document"]),
+            _model_from_json(whole["model"]),
+            _home_from_json(whole.get("file")),
+        )
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise SessionFileError(
             f"{name} is damaged ({type(error).__name__}: {error}): open an earlier copy."
@@ -257,6 +276,16 @@ def _model_from_json(data: dict[str, Any] | None) -> ModelReference | None:
     if data is None:
         return None
     return ModelReference(**{key: str(data[key]) for key in ModelReference.__slots__})
+
+
+def _home_from_json(data: dict[str, Any] | None) -> HomeFile | None:
+    if data is None:
+        return None
+    stamp = data["stamp"]
+    if stamp is None:
+        return HomeFile(str(data["path"]), None)
+    modified, length, number = map(int, stamp)
+    return HomeFile(str(data["path"]), (modified, length, number))
 
 
 def _id(value: object) -> int:

@@ -21,15 +21,18 @@ from logitscope.document import State
 from logitscope.gui.background import Background
 from logitscope.gui.kept import SUFFIX, kept_name, prune, recovery_folder
 from logitscope.gui.session import Session
-from logitscope.session_file import ModelReference, SavedSession, SessionText
+from logitscope.session_file import (
+    HomeFile,
+    ModelReference,
+    SavedSession,
+    SessionText,
+    Stamp,
+)
 
 AUTOSAVE_MS = 2000
 """What a crash costs at most."""
 CLOSE_SECONDS = 5.0
 """Given to a copy that is being written when the window closes; it would be left behind."""
-
-
-Stamp = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,11 @@ class Bookmark:
         state = self.state
         return _content(state) != _content(self.saved) and bool(state.text or state.count)
 
+    def as_copy(self) -> SavedSession:
+        """What a recovery copy holds."""
+        home = None if self.path is None else HomeFile(str(self.path), self.stamp)
+        return SavedSession(self.state, self.model, home)
+
 
 class Keeper(QObject):
     """The file of the session, if it has one, and its recovery copy."""
@@ -61,8 +69,8 @@ class Keeper(QObject):
     ) -> None:
         super().__init__(parent)
         self._session = session
-        self._folder = folder or recovery_folder()
-        self._recovery = self._folder / f"{os.getpid()}-{id(self)}{SUFFIX}"
+        self.folder = folder or recovery_folder()
+        self._recovery = self.folder / f"{os.getpid()}-{id(self)}{SUFFIX}"
         self._text = SessionText()
         self._writing = Background(self)
         self._is_writing = False
@@ -106,10 +114,10 @@ class Keeper(QObject):
         """
         if not bookmark.is_unsaved:
             return None
-        copy = self._folder / kept_name()
-        if not self._put(copy, session_file.dumps(SavedSession(bookmark.state, bookmark.model))):
+        copy = self.folder / kept_name()
+        if not self._put(copy, session_file.dumps(bookmark.as_copy())):
             return None
-        prune(self._folder)
+        prune(self.folder)
         return copy
 
     def accept(self) -> None:
@@ -125,7 +133,7 @@ class Keeper(QObject):
 
     def save(self, path: Path) -> None:
         """Write the session. Raises OSError; the old file is then untouched."""
-        session_file.save(path, self._as_saved())
+        session_file.save(path, SavedSession(self._session.state, self._model()))
         self.path, self._stamp = path, _stamp(path)
         self._saved = self._session.state
         self.changed.emit()
@@ -143,12 +151,16 @@ class Keeper(QObject):
         return missing
 
     def recover(self, path: Path) -> ModelReference | None:
-        """Show what was kept, as a text without a file; its copy becomes that of this window.
+        """Show what was kept, as changes to its file if that is still there; the copy becomes that
+        of this window.
 
         Raises SessionFileError and OSError; the document is then untouched.
         """
-        missing = self._show(session_file.load(path))
-        self.path, self._saved = None, State()
+        kept = session_file.load(path)
+        missing = self._show(kept)
+        self.path, self._stamp, self._saved = None, None, State()
+        if kept.home is not None and _stamp(Path(kept.home.path)) is not None:
+            self.path, self._stamp = Path(kept.home.path), kept.home.stamp
         self.take_over(path)
         self.changed.emit()
         return missing
@@ -167,7 +179,7 @@ class Keeper(QObject):
         if self._is_writing:
             # What is on its way to the disk is older, and may arrive behind this.
             self._timer.start()
-        return self._keep(self._text.of(self._as_saved()) if self.is_modified else None)
+        return self._keep(self._text.of(self.bookmark.as_copy()) if self.is_modified else None)
 
     def _autosave_behind(self) -> None:
         """The same in a thread: a disk may take its time."""
@@ -175,7 +187,7 @@ class Keeper(QObject):
             self._timer.start()
             return
         self._is_writing = True
-        text = self._text.of(self._as_saved()) if self.is_modified else None
+        text = self._text.of(self.bookmark.as_copy()) if self.is_modified else None
         self._writing.start(lambda: self._keep(text), self._written, self._broke)
 
     def _written(self, _result: object) -> None:
@@ -198,7 +210,7 @@ class Keeper(QObject):
         """Write into the folder; False where that fails."""
         # A full disk must not disturb: the person will meet it when saving.
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(parents=True, exist_ok=True)
             session_file.write(file, text)
         except OSError:
             return False
@@ -209,15 +221,12 @@ class Keeper(QObject):
         self._timer.stop()
         self._writing.close(CLOSE_SECONDS)
         if self.bookmark.is_unsaved:
-            self._keep(self._text.of(self._as_saved()))
+            self._keep(self._text.of(self.bookmark.as_copy()))
             with suppress(OSError):
-                self._recovery.replace(self._folder / kept_name())
-            prune(self._folder)
+                self._recovery.replace(self.folder / kept_name())
+            prune(self.folder)
         else:
             self._keep(None)
-
-    def _as_saved(self) -> SavedSession:
-        return SavedSession(self._session.state, self._model())
 
     def _model(self) -> ModelReference | None:
         model, last = self._session.model, self._session.last_load

@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 from logitscope import session_file
 from logitscope.document import Block, Document, State
 from logitscope.sampling import TRANSFORMERS_ORDER, SamplerSettings
-from logitscope.session_file import ModelReference, SavedSession, SessionFileError
+from logitscope.session_file import (
+    HomeFile,
+    ModelReference,
+    SavedSession,
+    SessionFileError,
+    Stamp,
+)
 from logitscope.steps import Draw, Origin, StepRecord
 
 MODEL = ModelReference("/models/müll 🦊.gguf", "llamacpp", "Müll 🦊", "ab" * 32)
@@ -144,6 +150,19 @@ def test_any_text_and_number_survives(text: str, logp: float, ids: list[int]) ->
         document.append(step(token_id, logp))
     loaded = session_file.loads(session_file.dumps(SavedSession(document.state, None)))
     assert_same(loaded.state, document.state)
+
+
+@pytest.mark.parametrize("stamp", [(1_700_000_000_000_000_001, 5, 2**40), None])
+def test_a_copy_remembers_its_file(stamp: Stamp | None) -> None:
+    home = HomeFile("müll 🦊.json", stamp)
+    text = session_file.dumps(SavedSession(State(), None, home))
+    assert session_file.loads(text).home == home
+
+
+def test_a_file_that_is_no_copy_names_none() -> None:
+    text = session_file.dumps(SavedSession(State(), MODEL))
+    assert "file" not in json.loads(text)
+    assert session_file.loads(text).home is None
 
 
 def test_undone_nodes_are_not_saved() -> None:

@@ -157,6 +157,57 @@ def test_what_was_not_saved_is_kept_when_the_window_closes(
     assert session_file.load(kept).state.text == "closed in a hurry"
 
 
+def closed_with_changes(session: Session, keeper: Keeper, path: Path) -> Path:
+    """The copy of a session with a file, changed and not saved before its window closed."""
+    session.set_blocks((Block("in its file"),))
+    keeper.save(path)
+    session.set_blocks((Block("in its file, and more"),))
+    keeper.close()
+    return next(lost_sessions(keeper.folder))
+
+
+def test_what_is_brought_back_is_a_change_to_its_file(
+    session: Session, keeper: Keeper, tmp_path: Path
+) -> None:
+    path = tmp_path / f"a{SUFFIX}"
+    copy = closed_with_changes(session, keeper, path)
+    again = Keeper(session, folder=keeper.folder)
+    again.recover(copy)
+    assert again.path == path
+    assert again.is_modified
+    assert not again.is_outdated
+    again.save(path)
+    assert session_file.load(path).state.text == "in its file, and more"
+    assert session_file.load(path).home is None
+    again.close()
+    assert list(lost_sessions(keeper.folder)) == []
+
+
+def test_a_file_that_another_window_has_written_is_not_written_over(
+    session: Session, keeper: Keeper, tmp_path: Path
+) -> None:
+    path = tmp_path / f"a{SUFFIX}"
+    copy = closed_with_changes(session, keeper, path)
+    session_file.save(path, session_file.load(copy))
+    again = Keeper(session, folder=keeper.folder)
+    again.recover(copy)
+    assert again.is_outdated
+    again.close()
+
+
+def test_what_is_brought_back_has_no_file_where_it_is_gone(
+    session: Session, keeper: Keeper, tmp_path: Path
+) -> None:
+    path = tmp_path / f"a{SUFFIX}"
+    copy = closed_with_changes(session, keeper, path)
+    path.unlink()
+    again = Keeper(session, folder=keeper.folder)
+    again.recover(copy)
+    assert again.path is None
+    assert session.state.text == "in its file, and more"
+    again.close()
+
+
 def test_nothing_is_kept_of_what_is_saved_or_empty(
     session: Session, keeper: Keeper, tmp_path: Path
 ) -> None:
