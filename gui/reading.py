@@ -105,8 +105,8 @@ class Reading(QObject):
 
     @property
     def progress(self) -> tuple[int, int] | None:
-        """Of the tokens that were not in the cache: how many are read, and all; None where it is not
-        known."""
+        """Of the tokens that were not in the cache: how many are read, and all; None where that is
+        not known."""
         session, activity = self._session, self._session.engine.activity
         is_ours = activity.number in session.reading_numbers
         if activity.phase is not Phase.PREFILL or not is_ours or activity.total <= 1:
