@@ -37,6 +37,8 @@ from logitscope.backends.messages import (
     Finished,
     Generate,
     Phase,
+    Progress,
+    PromptText,
     Reply,
     Score,
     Scored,
@@ -58,6 +60,8 @@ NO_LOGITS = (
     "The model gave numbers that are no logits (NaN or infinity) for this text; "
     "its file may be damaged."
 )
+LONG_TEXT = 20_000
+"""Characters: what takes milliseconds to be cut into tokens."""
 MOST_WORKERS = 8
 """At 262,144 entries a row takes one of them 1 ms, and each holds 1 MB."""
 
@@ -142,6 +146,10 @@ class Server:
 
     def _evaluate(self, work: Evaluate) -> None:
         started = time.perf_counter()
+        if _is_long(work.prompt):
+            # Libraries take up to minutes to cut one into tokens, and tell nothing meanwhile: who
+            # is told that it is read can stop it.
+            self._outbox.send(Progress(work.number, Phase.PREFILL, 0, 0))
         ids, rendered = prompt_ids(self._backend, work.prompt)
         sequence = [*ids, *work.tail]
         if not sequence:
@@ -277,6 +285,12 @@ class Server:
             report=self._outbox.progress(number, phase, at_once=at_once),
             flag_address=self._flags.address(number),
         )
+
+
+def _is_long(prompt: PromptText | tuple[int, ...]) -> bool:
+    if not isinstance(prompt, PromptText):
+        return False
+    return sum(len(message.content) for message in prompt.messages) >= LONG_TEXT
 
 
 def _scored(number: int, start: int, numbers: TokenNumbers) -> Scored:

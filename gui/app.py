@@ -19,6 +19,7 @@ from logitscope.backends.base import BackendError, LoadOptions
 from logitscope.gui import icons, theme
 from logitscope.gui.engine import Engine
 from logitscope.gui.garbage import Collector
+from logitscope.gui.kept import SUFFIX
 from logitscope.gui.main_window import MainWindow
 from logitscope.gui.message import Message, Severity
 from logitscope.gui.session import Session
@@ -54,7 +55,7 @@ def run(model: str | None, backend: str = "", options: LoadOptions | None = None
     collector = Collector()
     chosen = with_defaults(options, settings.load_options())
     # The window is painted first; the model process starts behind it.
-    QTimer.singleShot(0, window, lambda: window.opener.open_at_start(model, backend, chosen))
+    QTimer.singleShot(0, window, lambda: open_first(window, model, backend, chosen))
     QTimer.singleShot(0, window, window.unsaved.offer)
     try:
         return application.exec()
@@ -62,6 +63,16 @@ def run(model: str | None, backend: str = "", options: LoadOptions | None = None
         collector.close()
         stopper.close()
         sys.excepthook = previous
+
+
+def open_first(window: MainWindow, path: str | None, backend: str, options: LoadOptions) -> None:
+    """What the command line names: a model, or a saved session, which brings its own."""
+    if path is not None and path.lower().endswith(SUFFIX):
+        window.files.open_path(Path(path))
+        if window.files.keeper.path is not None:
+            return
+        path = None
+    window.opener.open_at_start(path, backend, options)
 
 
 def make_application() -> QApplication:

@@ -65,6 +65,11 @@ def place(
     share_out(window, specs, docks)
 
 
+def usual_left_width(window: QMainWindow) -> int:
+    """Of the panels on the left."""
+    return min(LEFT_WIDTH, round(LEFT_SHARE * window.width()))
+
+
 def widen(window: QMainWindow, dock: QDockWidget) -> None:
     """Give a dock on the left its usual width, where it has less; the right ones give some of it.
 
@@ -72,7 +77,7 @@ def widen(window: QMainWindow, dock: QDockWidget) -> None:
     """
 
     def resize() -> None:
-        wanted = min(LEFT_WIDTH, round(LEFT_SHARE * window.width()))
+        wanted = usual_left_width(window)
         more = wanted - dock.width()
         if more <= 0:
             return

@@ -11,13 +11,17 @@ from PySide6.QtCore import QByteArray, QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
 from logitscope.gui import docking
-from logitscope.gui.docking import CENTRE_WIDTH, LOW_WINDOW
+from logitscope.gui.docking import CENTRE_WIDTH, LOW_WINDOW, usual_left_width
 from logitscope.gui.panel_table import PanelSpec, Place
 
 LEARN_MS = 400
 """After a change of the arrangement: Qt moves docks to their places over 200 ms."""
 _BORDER_CURSORS = (Qt.CursorShape.SplitHCursor, Qt.CursorShape.SplitVCursor)
-_SIDES = (Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea)
+_LEFT, _RIGHT = Qt.DockWidgetArea.LeftDockWidgetArea, Qt.DockWidgetArea.RightDockWidgetArea
+_NEARLY = 8
+"""Pixels."""
+_BORDERS = 32
+"""Pixels around and between three columns, at most."""
 _ACROSS, _UPRIGHT = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 
 
@@ -39,8 +43,10 @@ class PanelLayout(QObject):
         """The arrangement is being changed by us."""
         self._has_own_tabs = False
         """Those on the right are tabs because the window is low, and not by a person's wish."""
-        self._shares: dict[QDockWidget, tuple[float, float]] = {}
-        """Of the window's width and height."""
+        self._widths: dict[QDockWidget, float] = {}
+        """Shares of the window's width; none of panels on the left that have their usual width."""
+        self._heights: dict[QDockWidget, float] = {}
+        """Of the window's height; none of panels that are tabs because the window is low."""
         self._stands_for = QSize()
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self._follow)
@@ -106,8 +112,20 @@ class PanelLayout(QObject):
         it is pressed into later, by a small window, is not learned."""
         size = self._window.size()
         for dock in self._in_sight():
-            self._shares[dock] = dock.width() / size.width(), dock.height() / size.height()
+            if self._is_usual_on_the_left(dock):
+                self._widths.pop(dock, None)
+            else:
+                self._widths[dock] = dock.width() / size.width()
+            if not (self._has_own_tabs and self._is_at(dock, _RIGHT)):
+                self._heights[dock] = dock.height() / size.height()
         self._stands_for = size
+
+    def _is_usual_on_the_left(self, dock: QDockWidget) -> bool:
+        usual = usual_left_width(self._window)
+        return self._is_at(dock, _LEFT) and abs(dock.width() - usual) < _NEARLY
+
+    def _is_at(self, dock: QDockWidget, area: Qt.DockWidgetArea) -> bool:
+        return self._window.dockWidgetArea(dock) is area
 
     def _in_sight(self) -> list[QDockWidget]:
         return [
@@ -150,35 +168,31 @@ class PanelLayout(QObject):
             self._has_own_tabs = True
         elif not self._is_low and are_tabs and self._has_own_tabs:
             for dock in docks:
-                self._window.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, dock)
+                self._window.addDockWidget(_RIGHT, dock)
             self._window.resizeDocks(docks, [100 * spec.share for spec in right], _UPRIGHT)
             self._has_own_tabs = False
+            self._later.start()
 
     def _is_on_the_right(self, spec: PanelSpec) -> bool:
         dock = self._docks[spec.id]
-        is_right = self._window.dockWidgetArea(dock) is Qt.DockWidgetArea.RightDockWidgetArea
-        return is_right and not dock.isHidden() and not dock.isFloating()
+        return self._is_at(dock, _RIGHT) and not dock.isHidden() and not dock.isFloating()
 
     def _share_out(self) -> None:
         """To each panel the share it had, but to the text in the middle what it needs."""
-        known = [dock for dock in self._in_sight() if dock in self._shares]
-        sides = [dock for dock in known if self._window.dockWidgetArea(dock) in _SIDES]
-        others = [dock for dock in known if dock not in sides]
-        room = min(1.0, self._room_beside_the_text(sides))
-        for docks, part in ((sides, room), (others, 1.0)):
-            across = [round(part * self._shares[d][0] * self._window.width()) for d in docks]
-            upright = [round(self._shares[d][1] * self._window.height()) for d in docks]
-            self._window.resizeDocks(docks, across, _ACROSS)
-            self._window.resizeDocks(docks, upright, _UPRIGHT)
-
-    def _room_beside_the_text(self, sides: Sequence[QDockWidget]) -> float:
-        """What the window has for the columns at its sides, in parts of what they would have."""
-        columns = [
-            max(
-                (self._shares[d][0] for d in sides if self._window.dockWidgetArea(d) is area),
-                default=0,
-            )
-            for area in _SIDES
-        ]
-        wanted = sum(columns) * self._window.width()
-        return (self._window.width() - CENTRE_WIDTH) / wanted if wanted else 1.0
+        docks = self._in_sight()
+        left = [dock for dock in docks if self._is_at(dock, _LEFT)]
+        right = [dock for dock in docks if self._is_at(dock, _RIGHT)]
+        others = [dock for dock in docks if dock not in (*left, *right)]
+        total, usual = self._window.width(), usual_left_width(self._window)
+        wanted = {dock: round(self._widths.get(dock, 0) * total) or usual for dock in left}
+        room = total - CENTRE_WIDTH - _BORDERS - max(wanted.values(), default=0)
+        for dock in (*right, *others):
+            if dock in self._widths:
+                width = round(self._widths[dock] * total)
+                wanted[dock] = min(width, room) if dock in right else width
+        for some in ([*left, *right], others):
+            known = [dock for dock in some if dock in wanted]
+            self._window.resizeDocks(known, [wanted[dock] for dock in known], _ACROSS)
+            high = [dock for dock in some if dock in self._heights]
+            heights = [round(self._heights[dock] * self._window.height()) for dock in high]
+            self._window.resizeDocks(high, heights, _UPRIGHT)

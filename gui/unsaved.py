@@ -35,15 +35,18 @@ class UnsavedSessions(QObject):
         copy = next(lost_sessions(recovery_folder()), None)
         if copy is None:
             return
-        when, begin = _when_and_begin(copy)
-        words = self.tr("A session of {when} was not saved; it is kept.")
-        if begin:
+        when, name, begin = _described(copy)
+        if name:
+            words = self.tr("Changes to “{name}” of {when} were not saved; they are kept.")
+        elif begin:
             words = self.tr("A session of {when} was not saved; its text is kept: “{begin}”.")
+        else:
+            words = self.tr("A session of {when} was not saved; it is kept.")
         back = Action(self.tr("Bring it back"), partial(self._take, copy))
         delete = Action(self.tr("Delete it"), partial(self._delete, (copy,)))
         self._messages.put(
             Message(
-                words.format(when=when, begin=begin),
+                words.format(when=when, name=name, begin=begin),
                 severity=Severity.PROBLEM,
                 actions=(back, delete),
                 topic=Topic.UNSAVED,
@@ -54,7 +57,7 @@ class UnsavedSessions(QObject):
         self.menu.clear()
         copies = tuple(lost_sessions(recovery_folder()))
         for copy in copies:
-            title = " – ".join(filter(None, _when_and_begin(copy))).replace("&", "&&")
+            title = " – ".join(filter(None, _described(copy))).replace("&", "&&")
             self.menu.addAction(title, partial(self._take, copy))
         if not copies:
             self.menu.addAction(self.tr("None")).setEnabled(False)
@@ -78,9 +81,12 @@ class UnsavedSessions(QObject):
             copy.unlink(missing_ok=True)
 
 
-def _when_and_begin(copy: Path) -> tuple[str, str]:
-    """When it was kept and how its text begins: what one goes by when choosing."""
+def _described(copy: Path) -> tuple[str, str, str]:
+    """When it was kept, the name of its file, and how its text begins: what one goes by when
+    choosing."""
     at = QDateTime.fromSecsSinceEpoch(int(copy.stat().st_mtime))
-    text = " ".join(session_file.load(copy).state.text.split())
+    kept = session_file.load(copy)
+    name = Path(kept.home.path).name if kept.home else ""
+    text = " ".join(kept.state.text.split())
     begin = text if len(text) <= SHOWN_OF_TEXT else text[: SHOWN_OF_TEXT - 1].rstrip() + "…"
-    return QLocale().toString(at, QLocale.FormatType.ShortFormat), begin
+    return QLocale().toString(at, QLocale.FormatType.ShortFormat), name, begin

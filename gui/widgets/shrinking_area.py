@@ -20,6 +20,8 @@ class ShrinkingArea(QScrollArea):
         self.setWidgetResizable(True)
         self.setWidget(panel)
         self.setFocusProxy(panel)
+        # Styles draw a grip of their own where both scroll bars meet.
+        self.setCornerWidget(QWidget(self))
 
     def sizeHint(self) -> QSize:
         return self._panel.sizeHint()

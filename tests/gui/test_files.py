@@ -14,7 +14,9 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from logitscope import session_file
+from logitscope.backends.base import LoadOptions
 from logitscope.document import Block, State
+from logitscope.gui.app import open_first
 from logitscope.gui.kept import SUFFIX, recovery_folder
 from logitscope.gui.main_window import MainWindow
 from logitscope.session_file import ModelReference, SavedSession
@@ -132,6 +134,37 @@ def test_a_text_that_was_not_saved_is_offered_at_the_next_start(new_window: NewW
     back.call()
     assert window.session.state.text == "closed in a hurry"
     assert window.files.keeper.is_modified
+
+
+def test_an_offer_names_the_file_that_the_changes_belong_to(
+    new_window: NewWindow, tmp_path: Path
+) -> None:
+    window = new_window()
+    window.session.set_prompt("in its file")
+    window.files.keeper.save(tmp_path / f"plums & co{SUFFIX}")
+    window.session.set_prompt("in its file, and more")
+    window.close()
+    window = new_window()
+    window.unsaved.offer()
+    assert f"Changes to “plums & co{SUFFIX}” of" in window.messages.kept[0].sentence
+    assert unsaved(window) == [f"plums && co{SUFFIX} – in its file, and more"]
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_session_on_the_command_line_is_opened_as_one(
+    new_window: NewWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_whole: bool
+) -> None:
+    path = tmp_path / f"a{SUFFIX}"
+    session_file.save(path, SavedSession(State(blocks=(Block("from the shell"),)), None))
+    if not is_whole:
+        path.write_text("{")
+    window = new_window()
+    models: list[str | None] = []
+    monkeypatch.setattr(window.opener, "open_at_start", lambda path, *_: models.append(path))
+    open_first(window, str(path), "", LoadOptions())
+    assert window.session.state.text == ("from the shell" if is_whole else "")
+    # In place of one that cannot be read comes what an empty command line brings.
+    assert models == ([] if is_whole else [None])
 
 
 def test_what_a_crash_left_is_offered_and_recovered(qtbot: QtBot, new_window: NewWindow) -> None:

@@ -170,6 +170,41 @@ def test_a_layout_that_nobody_arranged_follows_after_the_next_start_too(
     qtbot.waitUntil(lambda: again.tabifiedDockWidgets(distribution) == [sampling])
 
 
+def left_width(window: MainWindow) -> int:
+    return window.docks["game"].width()
+
+
+def test_a_panel_on_the_left_keeps_its_usual_width(qtbot: QtBot, tall: MainWindow) -> None:
+    """Its contents are cut with less, and more is taken from the text."""
+    tall.resize(1400, 860)
+    qtbot.waitUntil(lambda: has_usual_shares(tall))
+    tall.focus_panel("game")
+    qtbot.waitUntil(lambda: abs(left_width(tall) - docking.LEFT_WIDTH) < 4)
+    qtbot.waitUntil(lambda: is_learned(tall))
+    for size in ((1024, 640), (1400, 860)):
+        tall.resize(*size)
+        usual = docking.usual_left_width(tall)
+        qtbot.waitUntil(lambda usual=usual: abs(left_width(tall) - usual) < 4)
+        assert text_share(tall) * tall.width() > docking.CENTRE_WIDTH - 20
+
+
+def test_a_low_window_of_the_last_time_that_is_made_high_shows_its_bars(
+    qtbot: QtBot, tall: MainWindow, new_window: Callable[[], MainWindow]
+) -> None:
+    tall.resize(1024, 640)
+    distribution, sampling = tall.docks["distribution"], tall.docks["sampling"]
+    qtbot.waitUntil(lambda: tall.tabifiedDockWidgets(distribution) == [sampling])
+    tall.focus_panel("game")
+    qtbot.waitUntil(lambda: is_learned(tall))
+    tall.close()
+    again = new_window()
+    qtbot.waitUntil(lambda: again.height() == 640 and is_learned(again))
+    again.resize(1400, 860)
+    qtbot.waitUntil(again.panels["sampling"].isVisible)
+    qtbot.waitUntil(lambda: is_learned(again))
+    assert again.docks["distribution"].height() > again.docks["sampling"].height()
+
+
 def test_a_closed_panel_is_not_opened_again(qtbot: QtBot, tall: MainWindow) -> None:
     tall.docks["sampling"].close()
     tall.resize(1024, 640)

@@ -166,6 +166,19 @@ def test_score_numbers_belong_to_their_tokens(shared_client, here) -> None:
     np.testing.assert_allclose(logs, expected[np.arange(len(logs)), ids[1:]], atol=1e-5)
 
 
+@pytest.mark.parametrize(("length", "told"), [(30_000, 1), (300, 0)])
+def test_a_long_text_is_told_of_before_it_is_cut_into_tokens(
+    shared_client, length: int, told: int
+) -> None:
+    """Who is told that it is read can stop it; short ones take milliseconds."""
+    number = shared_client.evaluate(plain("a " * (length // 2)))
+    shared_client.answer(number)
+    answers = [one for one in shared_client.replies.all if one.number == number]
+    early = [one for one in answers if one == Progress(number, Phase.PREFILL, 0, 0)]
+    assert len(early) == told
+    assert answers[:told] == early
+
+
 def test_progress_arrives_for_load_prefill_and_score(client) -> None:
     client.loaded("fake:load_ms=300,prefill_ms_per_token=1")
     client.answer(client.evaluate([1] * 200))
