@@ -16,8 +16,8 @@ from logitscope.gui.history import Change
 
 FRAME_MS = 16
 LONGEST_FRAME_MS = 250
-MODELS_SHARE = 12
-"""Of the time, the window draws at most a twelfth. A model usually computes with every core, in
+MODELS_SHARE = 15
+"""Of the time, the window draws at most a fifteenth. A model usually computes with every core, in
 step: whatever the window takes from one of them delays all."""
 Record = Callable[[State, State], Change]
 """Puts the step from one state to the next on the undo stack."""

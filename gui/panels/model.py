@@ -233,6 +233,8 @@ class ModelBar(QWidget):
         if activity.phase is Phase.LOAD:
             share = activity.done * 100 // max(1, activity.total)
             return self.tr("Loading {share} %").format(share=share)
+        if activity.phase is Phase.PREFILL and not activity.total:
+            return self.tr("Reading …")
         words = {
             Phase.PREFILL: self.tr("Prefill {done} / {total}"),
             Phase.DECODE: self.tr("Decoding {done} / {total}"),

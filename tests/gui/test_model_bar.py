@@ -120,6 +120,16 @@ def test_it_says_what_the_model_is_doing(
     assert window.command_actions["stop"].isEnabled()
 
 
+def test_what_does_not_tell_how_far_it_is_can_be_stopped(qtbot: QtBot, window: MainWindow) -> None:
+    engine, bar = window.session.engine, window.model_bar
+    engine.activity = Activity(Phase.PREFILL, 0, 0, 1)
+    engine.activity_changed.emit(engine.activity)
+    qtbot.waitUntil(bar.stop.isVisible)
+    assert bar.doing.text() == "Reading …"
+    assert not bar.progress.isVisible()
+    assert window.command_actions["stop"].isEnabled()
+
+
 def test_a_quick_prefill_does_not_make_it_blink(qtbot: QtBot, window: MainWindow) -> None:
     engine, bar = window.session.engine, window.model_bar
     seen: list[str] = []
