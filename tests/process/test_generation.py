@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import threading
 import secrets
 
 import numpy as np
@@ -71,6 +72,28 @@ def test_length(run) -> None:
     # The newest of each message has its row, and the last is the newest of one.
     assert chosen.items() <= {1: 2, 2: 3, 3: 2}.items()
     assert 3 in chosen
+
+
+@pytest.mark.parametrize("has_free_core", [True, False])
+def test_the_first_step_is_told_at_once_with_its_row(ring, has_free_core) -> None:
+    """The second row is not given before it."""
+    told = threading.Event()
+    sent: list[Stepped] = []
+
+    def send(steps):
+        sent.extend(steps)
+        told.set()
+
+    def next_row(ids):
+        assert len(ids) == 1 or told.wait(20)
+        return np.arange(10, dtype=np.float32)
+
+    request = Generate(number=7, ids=(0,), settings=GREEDY, max_tokens=3)
+    run = Generation(request, VOCABULARY, 1000, ring, send, has_free_core=has_free_core)
+    run.run(next_row, lambda: None)
+    assert [step.position for step in sent] == [1, 2, 3]
+    assert sent[0].row is not None
+    assert sent[-1].row is not None
 
 
 def test_where_no_core_is_free_steps_are_told_together(ring, monkeypatch) -> None:
