@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import queue
-import threading
 import secrets
+import threading
 
 import numpy as np
 import pytest
