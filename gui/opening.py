@@ -80,11 +80,13 @@ class Opener(QObject):
 
         wish = self._newest
         said = QTimer(self, interval=PATIENCE_MS, singleShot=True)
-        said.timeout.connect(
-            lambda: self._messages.say(
-                self.tr("Looking at {name} …").format(name=path.name), topic=Topic.MODEL
-            )
-        )
+
+        def say() -> None:
+            if wish == self._newest:
+                words = self.tr("Looking at {name} …").format(name=path.name)
+                self._messages.say(words, topic=Topic.MODEL)
+
+        said.timeout.connect(say)
         said.start()
 
         def ended(problem: Exception | None) -> None:

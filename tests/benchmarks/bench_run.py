@@ -4,13 +4,13 @@ Both decode the same tokens of the packaged Gemma greedily, with the same number
 and cache type; the window is the whole one, every panel in sight and following. They take turns,
 because a machine is never equally fast for long, and the median of the ratios counts.
 
-The bound is against a loop that computes the same: llama.cpp with the parameters of
+The bound is held against two loops. One computes the same as the window: it has the parameters of
 llama-cpp-python's own ``Llama``, from which the probabilities come that this project has to
-reproduce. llama.cpp by itself takes flash attention, which on the CPU gives others (Gemma 3 270M
-behind "The sky is": 0.44 instead of 0.34 for " the"); the line "flash attention" shows what the
-window would be measured against there. Whether the same tokens come out is asked up to the first
-near tie: the window shows what may begin a text and scores the prompt, and logits depend a little
-on how many tokens are read together, on where their keys lie in the cache, and on repacked weights.
+reproduce. The other takes flash attention, as llama.cpp does by itself: on the CPU it is 2 to 4 %
+quicker and gives other probabilities (Gemma 3 270M behind "The sky is": 0.44 instead of 0.34 for
+" the"). Whether the same tokens come out is asked up to the first near tie: the window shows what
+may begin a text and scores the prompt, and logits depend a little on how many tokens are read
+together, on where their keys lie in the cache, and on repacked weights.
 """
 
 from __future__ import annotations
@@ -64,8 +64,9 @@ def test_run_beside_a_bare_loop(
         paints = window.ask("paints", tokens=tokens)["paints"]
         verdict.say("paints in a run: " + ", ".join(f"{k} {n}" for k, n in paints.items()))
         refuse_other_tokens(plain, ids, ours[-1]["ids"], bare[-1]["ids"])
-    ratio = statistics.median(ratios(ours, bare))
-    verdict.at_least("tokens/s of the window / of bare llama.cpp", ratio, BOUNDS[threads])
+    for name, peers in (("bare llama.cpp", bare), ("it with flash attention", quicker)):
+        ratio = statistics.median(ratios(ours, peers))
+        verdict.at_least(f"tokens/s of the window / of {name}", ratio, BOUNDS[threads])
     for panel in ("text", "distribution", "model bar"):
         assert paints[panel] >= 2, f"the panel {panel} did not follow the run"
 
