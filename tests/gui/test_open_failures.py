@@ -110,7 +110,8 @@ def test_the_newest_wish_wins_over_a_file_that_is_still_looked_at(
     loaded.opener.open(str(tiny_gguf))
     loaded.opener.open("fake:vocab=300,seed=4")
     qtbot.waitUntil(lambda: session.model is not None and session.is_ready, timeout=SLOW_MS)
-    qtbot.waitUntil(lambda: not any(t.is_alive() for t in loaded.opener.background._threads))
+    threads = loaded.opener.background._threads
+    qtbot.waitUntil(lambda: not any(thread.is_alive() for thread in threads), timeout=SLOW_MS)
     assert session.model is not None
     assert session.model.n_vocab == 300
     assert session.loading_path is None
