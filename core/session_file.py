@@ -21,6 +21,9 @@ from logitscope.tree import ROOT, Node, Tree
 
 FORMAT = "logitscope-session"
 VERSION = 1
+_BEGIN = f'{{"format":"{FORMAT}"'.encode()
+_BEGIN_BYTES = 64
+"""More than what a file of ours, or one that was indented since, begins with."""
 MAX_FILE_BYTES = 512 * 1024 * 1024
 """A step takes about 400 bytes: a larger file is not a session anyone made by hand."""
 
@@ -139,6 +142,16 @@ def write(path: Path, text: str) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def is_session(path: Path) -> bool:
+    """Whether a file begins as a session does, whatever its name."""
+    try:
+        with path.open("rb") as file:
+            begin = file.read(_BEGIN_BYTES)
+    except OSError:
+        return False
+    return b"".join(begin.split()).startswith(_BEGIN)
 
 
 def load(path: Path) -> SavedSession:

@@ -17,9 +17,9 @@ from PySide6.QtWidgets import QApplication
 
 from logitscope.backends.base import BackendError, LoadOptions
 from logitscope.gui import icons, theme
+from logitscope.gui.dropping import Kind, kind_of
 from logitscope.gui.engine import Engine
 from logitscope.gui.garbage import Collector
-from logitscope.gui.kept import SUFFIX
 from logitscope.gui.main_window import MainWindow
 from logitscope.gui.message import Message, Severity
 from logitscope.gui.session import Session
@@ -67,7 +67,7 @@ def run(model: str | None, backend: str = "", options: LoadOptions | None = None
 
 def open_first(window: MainWindow, path: str | None, backend: str, options: LoadOptions) -> None:
     """What the command line names: a model, or a saved session, which brings its own."""
-    if path is not None and path.lower().endswith(SUFFIX):
+    if path is not None and kind_of(Path(path)) is Kind.SESSION:
         window.files.open_path(Path(path))
         if window.files.keeper.path is not None:
             return

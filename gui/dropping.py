@@ -13,6 +13,7 @@ from PySide6.QtCore import QObject
 from logitscope.gui.kept import SUFFIX
 from logitscope.gui.message import Action, Message
 from logitscope.gui.notify import Messages
+from logitscope.session_file import is_session
 
 MODELS = (".gguf", ".bigram.json", ".safetensors", ".bin", ".pt", ".pth")
 TEXTS = (
@@ -47,7 +48,7 @@ class Ways:
 def kind_of(path: Path) -> Kind:
     """Folders, and what cannot be read, count as models: their loader says what is wrong."""
     name = path.name.lower()
-    if name.endswith(SUFFIX):
+    if name.endswith(SUFFIX) or (path.is_file() and is_session(path)):
         return Kind.SESSION
     if name.endswith(MODELS) or not path.is_file():
         return Kind.MODEL

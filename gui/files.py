@@ -62,7 +62,11 @@ class SessionFiles(QObject):
         if self.keeper.path is None:
             self.save_as()
         elif self.keeper.is_outdated:
-            self._ask_to_replace(self.keeper.path)
+            words = self.tr(
+                "“{name}” was changed by another window or program since it was opened here: "
+                "nothing is saved yet."
+            )
+            self._ask_to_replace(self.keeper.path, words)
         else:
             self._save(self.keeper.path)
 
@@ -70,9 +74,16 @@ class SessionFiles(QObject):
         chosen, _ = QFileDialog.getSaveFileName(
             self._window, self.tr("Save session"), self._start_folder(), self._filter()
         )
-        if chosen:
-            path = Path(chosen)
-            self._save(path if path.suffix else path.with_name(path.name + SUFFIX))
+        if not chosen:
+            return
+        path = Path(chosen)
+        if path.suffix.lower() != ".json":
+            path = path.with_name(path.name + SUFFIX)
+        # The dialog has asked about the name that was typed, not about this one.
+        if str(path) != chosen and path.exists():
+            self._ask_to_replace(path, self.tr("“{name}” is there already: nothing is saved yet."))
+        else:
+            self._save(path)
 
     def insert_text(self) -> None:
         """Ask for a text and put it behind the path as tokens."""
@@ -94,12 +105,8 @@ class SessionFiles(QObject):
 
     # -- parts ------------------------------------------------------------------------------
 
-    def _ask_to_replace(self, path: Path) -> None:
+    def _ask_to_replace(self, path: Path, words: str) -> None:
         """The file holds what this window has never shown."""
-        words = self.tr(
-            "“{name}” was changed by another window or program since it was opened here: nothing "
-            "is saved yet."
-        )
         self._messages.put(
             Message(
                 words.format(name=path.name),

@@ -17,6 +17,8 @@ from logitscope import session_file
 from logitscope.session_file import SessionFileError
 
 SUFFIX = ".logitscope.json"
+DELETED = ".deleted"
+"""Behind the name of a copy that can still be had back."""
 KEPT = "kept-"
 """Begins the name of a copy that no process owns any more."""
 MOST_KEPT = 10
@@ -45,6 +47,24 @@ def prune(folder: Path) -> None:
     """Remove the oldest copies that no window owns."""
     with suppress(OSError):
         for file in _newest_first(folder.glob(f"{KEPT}*{SUFFIX}"))[MOST_KEPT:]:
+            file.unlink(missing_ok=True)
+
+
+def delete(copy: Path) -> Path:
+    """Take a copy out of the list; returns the file that :func:`restore` has it back from."""
+    return copy.replace(copy.with_name(copy.name + DELETED))
+
+
+def restore(deleted: Path) -> None:
+    """Undo :func:`delete`; nothing happens where :func:`purge` came first."""
+    with suppress(OSError):
+        deleted.replace(deleted.with_name(deleted.name.removesuffix(DELETED)))
+
+
+def purge(folder: Path) -> None:
+    """Remove for good what was deleted."""
+    with suppress(OSError):
+        for file in folder.glob(f"*{SUFFIX}{DELETED}"):
             file.unlink(missing_ok=True)
 
 

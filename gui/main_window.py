@@ -344,6 +344,7 @@ class MainWindow(QMainWindow):
         self.session.engine.close()
         self.opener.close()
         self.files.keeper.close()
+        self.unsaved.close()
         super().closeEvent(event)
 
 

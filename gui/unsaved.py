@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from PySide6.QtCore import QDateTime, QLocale, QObject
 from PySide6.QtWidgets import QMenu, QWidget
 
 from logitscope import session_file
-from logitscope.gui.kept import lost_sessions, recovery_folder
+from logitscope.gui.kept import delete, lost_sessions, purge, recovery_folder, restore
 from logitscope.gui.message import Action, Message, Severity, Topic
 from logitscope.gui.notify import Messages
 
@@ -32,26 +33,35 @@ class UnsavedSessions(QObject):
 
     def offer(self) -> None:
         """Offer the newest that was closed, put aside, or lost in a crash."""
-        copy = next(lost_sessions(recovery_folder()), None)
-        if copy is None:
+        purge(recovery_folder())
+        # Two are enough to know; each is read whole.
+        copies = list(islice(lost_sessions(recovery_folder()), 2))
+        if not copies:
             return
-        when, name, begin = _described(copy)
+        when, name, begin = _described(copies[0])
         if name:
             words = self.tr("Changes to “{name}” of {when} were not saved; they are kept.")
         elif begin:
             words = self.tr("A session of {when} was not saved; its text is kept: “{begin}”.")
         else:
             words = self.tr("A session of {when} was not saved; it is kept.")
-        back = Action(self.tr("Bring it back"), partial(self._take, copy))
-        delete = Action(self.tr("Delete it"), partial(self._delete, (copy,)))
+        sentences = [words.format(when=when, name=name, begin=begin)]
+        if len(copies) > 1:
+            sentences.append(self.tr("Older ones are under File > Unsaved sessions."))
+        back = Action(self.tr("Bring it back"), partial(self._take, copies[0]))
+        drop = Action(self.tr("Delete it"), partial(self._delete, copies[:1]))
         self._messages.put(
             Message(
-                words.format(when=when, name=name, begin=begin),
+                " ".join(sentences),
                 severity=Severity.PROBLEM,
-                actions=(back, delete),
+                actions=(back, drop),
                 topic=Topic.UNSAVED,
             )
         )
+
+    def close(self) -> None:
+        """The window ends, and with it the way back to what was deleted."""
+        purge(recovery_folder())
 
     def _fill(self) -> None:
         self.menu.clear()
@@ -63,12 +73,7 @@ class UnsavedSessions(QObject):
             self.menu.addAction(self.tr("None")).setEnabled(False)
             return
         self.menu.addSeparator()
-        self.menu.addAction(self.tr("Delete these…"), partial(self._ask_to_delete, copies))
-
-    def _ask_to_delete(self, copies: Sequence[Path]) -> None:
-        words = self.tr("The unsaved sessions ({count}) will be gone for good.")
-        sentence = words.format(count=len(copies))
-        self._messages.say(sentence, Action(self.tr("Delete them"), partial(self._delete, copies)))
+        self.menu.addAction(self.tr("Delete these"), partial(self._delete, copies))
 
     def _take(self, copy: Path) -> None:
         """Whatever was offered before speaks of what is here now, or is in the menu."""
@@ -77,8 +82,15 @@ class UnsavedSessions(QObject):
 
     def _delete(self, copies: Sequence[Path]) -> None:
         self._messages.settle(Topic.UNSAVED)
-        for copy in copies:
-            copy.unlink(missing_ok=True)
+        deleted = [delete(copy) for copy in copies if copy.exists()]
+        words = self.tr("Unsaved sessions deleted: {count}.").format(count=len(deleted))
+        undo = Action(self.tr("Undo"), partial(self._restore, deleted))
+        self._messages.say(words, undo, topic=Topic.UNSAVED)
+
+    def _restore(self, deleted: Sequence[Path]) -> None:
+        for file in deleted:
+            restore(file)
+        self._messages.say(self.tr("They are under File > Unsaved sessions again."))
 
 
 def _described(copy: Path) -> tuple[str, str, str]:

@@ -150,6 +150,36 @@ def test_an_offer_names_the_file_that_the_changes_belong_to(
     assert unsaved(window) == [f"plums && co{SUFFIX} – in its file, and more"]
 
 
+def test_a_file_that_the_dialog_did_not_ask_about_is_not_replaced(
+    new_window: NewWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / f"plums v1.2{SUFFIX}"
+    session_file.save(file, SavedSession(State(blocks=(Block("older"),)), None))
+    window = new_window()
+    window.session.set_prompt("newer")
+    answer_dialogs(monkeypatch, tmp_path / "plums v1.2")
+    window.files.save()
+    assert session_file.load(file).state.text == "older"
+    take(window, "Replace it")
+    assert session_file.load(file).state.text == "newer"
+
+
+def test_a_session_under_any_name_is_opened_as_one(
+    new_window: NewWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = new_window()
+    window.session.set_prompt("saved by hand")
+    answer_dialogs(monkeypatch, tmp_path / "mine.json")
+    window.files.save()
+    assert window.files.keeper.path == tmp_path / "mine.json"
+    window = new_window()
+    open_first(window, str(tmp_path / "mine.json"), "", LoadOptions())
+    assert window.session.state.text == "saved by hand"
+    window = new_window()
+    window.drops.open([str(tmp_path / "mine.json")])
+    assert window.session.state.text == "saved by hand"
+
+
 @pytest.mark.parametrize("is_whole", [True, False])
 def test_a_session_on_the_command_line_is_opened_as_one(
     new_window: NewWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_whole: bool
@@ -246,15 +276,34 @@ def test_what_needs_no_saving_is_not_kept_when_it_is_replaced(
     assert [action.text() for action in window.unsaved.menu.actions()] == ["None"]
 
 
-def test_unsaved_sessions_are_deleted_only_when_that_is_confirmed(new_window: NewWindow) -> None:
+def test_unsaved_sessions_that_were_deleted_can_be_had_back(new_window: NewWindow) -> None:
     window = new_window()
-    window.session.set_prompt("not needed")
-    window.files.new()
-    assert unsaved(window) == ["not needed"]
+    for text in ("an old one", "a newer one"):
+        window.session.set_prompt(text)
+        window.files.new()
+    assert unsaved(window) == ["a newer one", "an old one"]
     window.unsaved.menu.actions()[-1].trigger()
-    assert unsaved(window) == ["not needed"]
-    take(window, "Delete them")
     assert unsaved(window) == []
+    take(window, "Undo")
+    assert unsaved(window) == ["a newer one", "an old one"]
+    window.unsaved.menu.actions()[-1].trigger()
+    window.close()
+    assert list(recovery_folder().iterdir()) == []
+
+
+def test_an_offer_that_was_deleted_can_be_had_back(new_window: NewWindow) -> None:
+    window = new_window()
+    for text in ("an old one", "closed in a hurry"):
+        window.session.set_prompt(text)
+        window.files.new()
+    window.close()
+    window = new_window()
+    window.unsaved.offer()
+    assert "Older ones are under" in window.messages.kept[0].sentence
+    take(window, "Delete it")
+    assert unsaved(window) == ["an old one"]
+    take(window, "Undo")
+    assert unsaved(window) == ["closed in a hurry", "an old one"]
 
 
 def test_what_is_brought_back_is_not_saved_over_the_file_that_was_open(
@@ -348,5 +397,4 @@ def test_the_offer_goes_with_what_it_speaks_of(new_window: NewWindow, way: str) 
         window.unsaved.menu.actions()[0].trigger()
     else:
         window.unsaved.menu.actions()[-1].trigger()
-        take(window, "Delete them")
     assert "Bring it back" not in offers(window)
