@@ -33,7 +33,7 @@ from logitscope.backends.llamacpp_cache import KvCache
 from logitscope.backends.llamacpp_lib import library
 from logitscope.backends.llamacpp_load import Native, open_native
 from logitscope.backends.llamacpp_plan import Plan, make_plan
-from logitscope.backends.llamacpp_vocabulary import tokenize
+from logitscope.backends.llamacpp_tokenizer import Tokenizer
 from logitscope.backends.plain_variants import (
     Range,
     check_cuts,
@@ -69,6 +69,7 @@ class LlamaCppBackend:
         self._native: Native | None = native
         self._rows = plan.rows
         self._vocabulary = native.vocabulary
+        self._tokenizer = Tokenizer(native.vocab, native.vocabulary)
         template = library().llama_model_chat_template(native.model, None)
         self._template = template.decode(errors="replace") if template else None
         self._info = _describe(header, plan, native, self._template is not None)
@@ -97,8 +98,8 @@ class LlamaCppBackend:
 
     def tokenize(self, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
         """See ``base.Backend``."""
-        vocab = self._opened().vocab
-        return tokenize(vocab, text, add_special=add_special, parse_special=parse_special)
+        self._opened()
+        return self._tokenizer.tokenize(text, add_special=add_special, parse_special=parse_special)
 
     def render_chat(self, messages: Sequence[ChatMessage], *, add_generation_prompt: bool) -> str:
         """See ``base.Backend``."""

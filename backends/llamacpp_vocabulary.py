@@ -2,45 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
-import re
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from logitscope.backends.base import BackendError
 from logitscope.backends.llamacpp_lib import library
 from logitscope.backends.llamacpp_pieces import all_pieces, silent_ids, with_gil
+from logitscope.backends.llamacpp_tokenizer import tokenize
 from logitscope.vocabulary import TokenKind, Vocabulary
-
-_SURROGATES = re.compile("[\ud800-\udfff]")
-
-
-def utf8(text: str) -> bytes:
-    """UTF-8 of a text; lone surrogates, which have none, become U+FFFD."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return _SURROGATES.sub("\ufffd", text).encode()
-
-
-def tokenize(vocab: Any, text: str, *, add_special: bool, parse_special: bool) -> list[int]:
-    """Ids of a text as llama.cpp's own tokenizer cuts it."""
-    data = utf8(text)
-    size = len(data) + 8
-    for _ in range(2):
-        tokens = np.empty(size, dtype=np.int32)
-        pointer = tokens.ctypes.data_as(ctypes.POINTER(ctypes.c_int32))
-        n = library().llama_tokenize(
-            vocab, data, len(data), pointer, size, add_special, parse_special
-        )
-        if n >= 0:
-            ids: list[int] = tokens[:n].tolist()
-            return ids
-        size = -n
-    raise BackendError("The text is too long to be cut into tokens: use a shorter one.")
 
 
 def read_vocabulary(vocab: Any) -> Vocabulary:
@@ -89,5 +60,5 @@ def _end_ids(vocab: Any, kinds: NDArray[np.uint8]) -> frozenset[int]:
 
 
 def _adds_space(vocab: Any, blob: bytes, offsets: NDArray[np.int64]) -> bool:
-    ids = tokenize(vocab, "a", add_special=False, parse_special=False)
+    ids = tokenize(vocab, b"a", add_special=False, parse_special=False)
     return b"".join(blob[offsets[i] : offsets[i + 1]] for i in ids) == b" a"

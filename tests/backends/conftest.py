@@ -160,3 +160,22 @@ def transformers_rows(folder: Path) -> Callable[[Sequence[int]], Row]:
         return row
 
     return fresh
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[[Path], Any]]:
+    """Opens the vocabulary of a GGUF without its weights."""
+    from logitscope.backends.llamacpp_lib import library
+
+    lib, models = library(), []
+
+    def open_vocabulary(path: Path) -> Any:
+        parameters = lib.llama_model_default_params()
+        parameters.vocab_only = True
+        models.append(lib.llama_model_load_from_file(str(path).encode(), parameters))
+        assert models[-1]
+        return lib.llama_model_get_vocab(models[-1])
+
+    yield open_vocabulary
+    for model in models:
+        lib.llama_model_free(model)

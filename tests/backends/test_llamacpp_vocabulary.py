@@ -6,83 +6,22 @@ import ctypes
 import importlib
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sentencepiece_file import LONG, SENTENCEPIECE, write_sentencepiece
 
 from logitscope.backends.llamacpp_lib import library
 from logitscope.backends.llamacpp_pieces import all_pieces, pieces_at_once, pieces_one_by_one
-from logitscope.backends.llamacpp_vocabulary import read_vocabulary, tokenize
+from logitscope.backends.llamacpp_tokenizer import tokenize
+from logitscope.backends.llamacpp_vocabulary import read_vocabulary
 from logitscope.vocabulary import TokenKind
 
 pytestmark = pytest.mark.llama
 pytest.importorskip("llama_cpp", reason="the extra `llama` is not installed")
-
-LONG = "▁" + "y" * 300
-SENTENCEPIECE = [
-    ("<unk>", 0.0, 2),
-    ("<s>", 0.0, 3),
-    ("</s>", 0.0, 3),
-    *((f"<0x{byte:02X}>", 0.0, 6) for byte in range(256)),
-    ("▁", -1.0, 1),
-    ("▁the", -2.0, 1),
-    ("▁.", -2.5, 1),
-    ("h", -3.0, 1),
-    ("e", -3.1, 1),
-    ("t", -3.2, 1),
-    ("he", -2.2, 1),
-    ("the", -2.1, 1),
-    (LONG, -9.0, 1),
-    ("<|user|>", 0.0, 4),
-    ("<reserved>", 0.0, 5),
-    ("天", -4.0, 1),
-]
-"""(text, score, type): 1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte."""
-
-
-@pytest.fixture
-def opened() -> Iterator[Callable[[Path], Any]]:
-    """Opens the vocabulary of a GGUF without its weights."""
-    lib, models = library(), []
-
-    def open_vocabulary(path: Path) -> Any:
-        parameters = lib.llama_model_default_params()
-        parameters.vocab_only = True
-        models.append(lib.llama_model_load_from_file(str(path).encode(), parameters))
-        assert models[-1]
-        return lib.llama_model_get_vocab(models[-1])
-
-    yield open_vocabulary
-    for model in models:
-        lib.llama_model_free(model)
-
-
-def write_sentencepiece(path: Path, *, space: bool = True, nul: bool = True) -> Path:
-    """A vocabulary like Llama 2's; without the NUL byte there is nothing to separate pieces by."""
-    gguf = pytest.importorskip("gguf")
-    tokens = [entry for entry in SENTENCEPIECE if nul or entry[0] != "<0x00>"]
-    writer = gguf.GGUFWriter(str(path), "llama")
-    writer.add_context_length(64)
-    writer.add_embedding_length(32)
-    writer.add_block_count(1)
-    writer.add_feed_forward_length(32)
-    writer.add_head_count(2)
-    writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_tokenizer_model("llama")
-    writer.add_token_list([text for text, _, _ in tokens])
-    writer.add_token_scores([score for _, score, _ in tokens])
-    writer.add_token_types([kind for _, _, kind in tokens])
-    writer.add_bos_token_id(1)
-    writer.add_eos_token_id(2)
-    writer.add_add_bos_token(True)
-    writer.add_add_space_prefix(space)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.close()
-    return path
 
 
 def direct(vocab: Any, token_id: int) -> bytes:
@@ -121,7 +60,7 @@ def test_the_extra_space_is_told(
     vocabulary = read_vocabulary(vocab)
     assert vocabulary.adds_space == space
     for text in ("the", "天 e\0 ↯", "  the\n", " ."):
-        ids = tokenize(vocab, text, add_special=False, parse_special=False)
+        ids = tokenize(vocab, text.encode(), add_special=False, parse_special=False)
         assert vocabulary.text_bytes(ids) == b" " * space + text.encode()
 
 
@@ -164,7 +103,7 @@ def test_a_long_text_is_cut_into_all_its_tokens(
 ) -> None:
     vocab = opened(tiny_gguf)
     text = "The sky is blue. 天空 " * 5000
-    ids = tokenize(vocab, text, add_special=True, parse_special=False)
+    ids = tokenize(vocab, text.encode(), add_special=True, parse_special=False)
     vocabulary = read_vocabulary(vocab)
     assert vocabulary.text_bytes(ids) == text.encode()
     assert ids[0] == vocabulary.bos
