@@ -35,8 +35,7 @@ class PromptText:
 class RowRef:
     """A row of logits in the shared ring: slot and the stamp it carried when it was written.
 
-    The reader copies the slot and then compares the stamp: a different one means that a newer
-    row has taken the place.
+    The reader copies the slot, then compares the stamp: another one belongs to a newer row.
     """
 
     slot: int
@@ -367,6 +366,7 @@ class Failed:
     detail: str = ""
     expected: bool = True
     """False for a bug: the window offers "copy details"."""
+    blames_model: bool = False  # Its numbers are no logits.
     prompt_ids: tuple[int, ...] | None = None
     """Of an Evaluate that does not fit into the context: they can still be shown and scored."""
 

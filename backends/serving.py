@@ -66,13 +66,18 @@ MOST_WORKERS = 8
 """At 262,144 entries a row takes one of them 1 ms, and each holds 1 MB."""
 
 
+class NoLogits(BackendError):
+    """A row of the model had NaN or infinity."""
+
+
 def failure(number: int, error: BaseException) -> Failed:
     """The reply for an error: the sentence of an expected one, the traceback of a bug."""
     if isinstance(error, BackendError):
-        return Failed(number, str(error), error.detail)
+        blames_model = isinstance(error, NoLogits)
+        return Failed(number, str(error), error.detail, blames_model=blames_model)
     detail = "".join(traceback.format_exception(error))
     if isinstance(error, NoDistribution):
-        return Failed(number, NO_LOGITS, detail)
+        return Failed(number, NO_LOGITS, detail, blames_model=True)
     if isinstance(error, MemoryError):
         sentence = "There was not enough memory for this; close other programs and try again."
         return Failed(number, sentence, detail)
@@ -244,7 +249,7 @@ class Server:
                 if done < work.stop:
                     self._outbox.send(last.pop())
             if done < work.stop:
-                raise BackendError(NO_LOGITS)
+                raise NoLogits(NO_LOGITS)
             # With the last numbers: who reads is woken once, and takes a core from the next pass
             # once.
             last.append(Finished(work.number, Ending.DONE))

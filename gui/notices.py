@@ -17,6 +17,8 @@ class Notice:
     is_bug: bool = False
     can_load_again: bool = False
     """The model is gone or was not waited for: loading it once more can help."""
+    blames_model: bool = False
+    """Its numbers are of no use: another model is what helps."""
     topic: Topic = Topic.OTHER
     """What has to change for this to be over."""
 
@@ -38,7 +40,13 @@ NOTHING_TO_CONTINUE = Notice("Nothing to continue: type a prompt first.")
 def of_failure(reply: Failed, *, is_about_text: bool) -> Notice:
     """Why the model process could not do what it was asked for."""
     topic = Topic.TEXT if is_about_text else Topic.OTHER
-    return Notice(reply.sentence, reply.detail, is_bug=not reply.expected, topic=topic)
+    return Notice(
+        reply.sentence,
+        reply.detail,
+        is_bug=not reply.expected,
+        blames_model=reply.blames_model,
+        topic=topic,
+    )
 
 
 @dataclass(frozen=True, slots=True)

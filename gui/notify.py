@@ -94,11 +94,11 @@ class Messages(QObject):
             self._keep(Message(notice.sentence, notice.detail))
         elif notice.is_bug:
             self.put(Message(notice.sentence, notice.detail, Severity.BUG))
-        elif self._has_lost_the_model():
+        elif notice.blames_model or self._has_lost_the_model():
             actions = tuple(self.ways_out(notice.can_load_again))
-            self.put(
-                Message(notice.sentence, notice.detail, Severity.PROBLEM, actions, Topic.MODEL)
-            )
+            # Each text that is typed is another try, and may have numbers.
+            topic = Topic.TEXT if notice.blames_model else Topic.MODEL
+            self.put(Message(notice.sentence, notice.detail, Severity.PROBLEM, actions, topic))
         else:
             self.put(Message(notice.sentence, notice.detail, topic=notice.topic))
 

@@ -49,7 +49,8 @@ class Opener(QObject):
         self._messages = messages
         self._window = window
         self._newest = 0
-        self._last_good: tuple[str, str, LoadOptions] | None = None
+        self._good: list[tuple[str, str, LoadOptions]] = []
+        """The last two models that were loaded, the newest first."""
         self.background = Background(self)
         session.model_changed.connect(self._model_changed)
         messages.ways_out = self._ways_out
@@ -223,14 +224,15 @@ class Opener(QObject):
     def _model_changed(self) -> None:
         session = self._session
         if session.model is not None and session.last_load is not None:
-            self._last_good = session.last_load
+            others = [load for load in self._good if load[0] != session.last_load[0]]
+            self._good = [session.last_load, *others[:1]]
             self._settings.remember_model(session.last_load[0])
 
     def _ways_out(self, can_load_again: bool) -> list[Action]:
         """Buttons where there is no model any more, the likeliest to help first."""
         actions = []
-        good = self._last_good
-        if good is not None and good != self._session.last_load:
+        good = next((load for load in self._good if load != self._session.last_load), None)
+        if good is not None:
             title = self.tr("Back to {name}").format(name=Path(good[0]).name)
             actions.append(Action(title, partial(self._session.open_model, *good)))
         if can_load_again:
@@ -247,7 +249,7 @@ class Opener(QObject):
         if self._session.model is not None or self._session.loading_path is not None:
             return Message(str(error), error.detail)
         last = self._session.last_load
-        actions = tuple(self._ways_out(last is not None and last == self._last_good))
+        actions = tuple(self._ways_out(last in self._good[:1]))
         return Message(str(error), error.detail, Severity.PROBLEM, actions, Topic.MODEL)
 
     def _assembling_failed(self, error: Exception) -> None:

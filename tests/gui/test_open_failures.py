@@ -91,6 +91,25 @@ def test_a_file_that_is_cut_does_not_take_the_loaded_model_away(
     assert loaded.session.row_is_current
 
 
+def test_a_model_whose_numbers_are_no_logits_has_a_way_back(
+    qtbot: QtBot, loaded: MainWindow, read: Read
+) -> None:
+    read(loaded, "The sky is")
+    session = loaded.session
+    good = session.last_load
+    loaded.opener.open("fake:vocab=500,nan_after=2")
+    qtbot.waitUntil(lambda: session.loading_path is None, timeout=SLOW_MS)
+    qtbot.waitUntil(lambda: bool(loaded.toasts.toasts), timeout=SLOW_MS)
+    message = shown(loaded)
+    assert "are no logits" in message.sentence
+    assert message.severity is Severity.PROBLEM
+    assert [one.title.partition(" ")[0] for one in message.actions] == ["Back", "Open"]
+    message.actions[0].call()
+    qtbot.waitUntil(lambda: session.row_is_current, timeout=SLOW_MS)
+    assert session.last_load == good
+    assert loaded.toasts.toasts == []
+
+
 def test_a_whole_file_takes_the_place_of_the_loaded_model(
     qtbot: QtBot, loaded: MainWindow, tiny_gguf: Path
 ) -> None:
