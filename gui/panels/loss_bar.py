@@ -73,7 +73,10 @@ class LossBar(FlowRow):
             "previous", self.tr("Previous surprising token (P)"), lambda: self.jump_wanted.emit(-1)
         )
         self.next = self._button(
-            "next", self.tr("Next surprising token (N)"), lambda: self.jump_wanted.emit(1)
+            "next",
+            self.tr("Next surprising token (N)"),
+            lambda: self.jump_wanted.emit(1),
+            with_last=True,
         )
 
     def _add_progress(self) -> None:
@@ -98,7 +101,7 @@ class LossBar(FlowRow):
         self.add(button)
         return button
 
-    def _button(self, icon: str, tip: str, call: object) -> QToolButton:
+    def _button(self, icon: str, tip: str, call: object, *, with_last: bool = False) -> QToolButton:
         button = QToolButton(self)
         button.setIcon(icons.icon(icon))
         button.setIconSize(QSize(16, 16))
@@ -107,7 +110,7 @@ class LossBar(FlowRow):
         button.setToolTip(tip)
         button.setAccessibleName(tip)
         button.clicked.connect(call)
-        self.add(button)
+        self.add(button, with_last=with_last)
         return button
 
     # -- sources ----------------------------------------------------------------------------

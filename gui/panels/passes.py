@@ -29,6 +29,8 @@ REFRESH_MS = 1000
 """Sentences that change faster cannot be read, and laying them out takes 10 ms."""
 NARROW = 640
 """Pixels below which the three texts stand one below the other."""
+NARROWEST = 400
+"""Pixels below which prefill and decode stand side by side in the table, each figure in a line."""
 STRIP_HEIGHT = 96
 
 
@@ -98,6 +100,8 @@ class PassesPanel(QWidget):
         direction = QBoxLayout.Direction
         narrow = event.size().width() < NARROW
         self._texts.setDirection(direction.TopToBottom if narrow else direction.LeftToRight)
+        if (event.size().width() < NARROWEST) != (event.oldSize().width() < NARROWEST):
+            self._refresh()
 
     def _set_fonts(self) -> None:
         for label in (self.detail, self.totals, self.weights, self.activations):
@@ -158,6 +162,10 @@ class PassesPanel(QWidget):
                 "Pass {n}, prefill: {count} tokens read at once, {cached} from the KV cache, "
                 "{time} ({each} a token)."
             )
+            if one.evaluated == 1:
+                words = self.tr(
+                    "Pass {n}, prefill: 1 token read, {cached} from the KV cache, {time}."
+                )
         return words.format(
             n=numbers.count(one.number),
             count=numbers.count(one.evaluated),
@@ -193,7 +201,8 @@ class PassesPanel(QWidget):
                     numbers.UNKNOWN if each is None else numbers.duration(each),
                 )
             )
-        return _table(lines)
+        turned = list(zip(*lines, strict=True))
+        return _table(turned if self.width() < NARROWEST else lines)
 
     def _weights_text(self, model: ModelInfo) -> str:
         log, weights = self._session.passes.log, model.weight_bytes

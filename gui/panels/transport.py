@@ -46,9 +46,12 @@ class Transport(FlowRow):
         self.stop_text.setMaximumWidth(18 * theme.GRID)
         self.add(self.stop_text, least=LEAST_STOP_TEXT)
         # Away from the others: it takes the most away.
-        self.add(QWidget(self), least=0)
+        self.add(QWidget(self), least=0, with_last=True)
         self.clear = self._button(
-            "clear", self.tr("Forget all generated text; the prompt stays"), session.clear
+            "clear",
+            self.tr("Forget all generated text; the prompt stays"),
+            session.clear,
+            with_last=True,
         )
         for signal in (
             session.model_changed,
@@ -66,13 +69,15 @@ class Transport(FlowRow):
         text = self.stop_text.text().replace(r"\n", "\n").replace(r"\t", "\t")
         return (text,) if text else ()
 
-    def _button(self, icon: str, tip: str, call: Callable[[], object]) -> QToolButton:
+    def _button(
+        self, icon: str, tip: str, call: Callable[[], object], *, with_last: bool = False
+    ) -> QToolButton:
         button = QToolButton(self)
         button.setToolTip(tip)
         button.setIcon(icons.icon(icon))
         button.setAccessibleName(tip)
         button.clicked.connect(call)
-        self.add(button)
+        self.add(button, with_last=with_last)
         return button
 
     def _run(self) -> None:

@@ -22,15 +22,19 @@ class FlowRow(QWidget):
         super().__init__(parent)
         self._widgets: list[QWidget] = []
         self._least: dict[QWidget, int] = {}
+        self._with_last: set[QWidget] = set()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
-    def add(self, widget: QWidget, *, least: int | None = None) -> None:
-        """With ``least`` pixels it can do, but it takes what its line has left over."""
+    def add(self, widget: QWidget, *, least: int | None = None, with_last: bool = False) -> None:
+        """With ``least`` pixels it can do, but it takes what its line has left over. ``with_last``
+        keeps it in one line with the widget before, where a line has room for both."""
         if widget.parent() is not self:
             widget.setParent(self)
         self._widgets.append(widget)
         if least is not None:
             self._least[widget] = least
+        if with_last:
+            self._with_last.add(widget)
 
     def _size(self, widget: QWidget) -> QSize:
         wanted = widget.sizeHint().expandedTo(widget.minimumSize()).boundedTo(widget.maximumSize())
@@ -48,18 +52,29 @@ class FlowRow(QWidget):
                 left -= more
         return sizes
 
-    def _lines(self) -> list[list[QWidget]]:
-        lines: list[list[QWidget]] = []
-        x = 0
+    def _groups(self) -> list[list[QWidget]]:
+        """What is in one line, if a line has room for it."""
+        groups: list[list[QWidget]] = []
         for widget in self._widgets:
             if widget.isHidden():
                 continue
-            wanted = self._size(widget).width()
-            if not lines or x + wanted > self.width():
-                lines.append([])
-                x = 0
-            lines[-1].append(widget)
-            x += wanted + GAP
+            joined = [*groups[-1], widget] if groups and widget in self._with_last else []
+            if joined and self._wanted(joined) <= self.width():
+                groups[-1] = joined
+            else:
+                groups.append([widget])
+        return groups
+
+    def _wanted(self, widgets: list[QWidget]) -> int:
+        return sum(self._size(widget).width() + GAP for widget in widgets) - GAP
+
+    def _lines(self) -> list[list[QWidget]]:
+        lines: list[list[QWidget]] = []
+        for group in self._groups():
+            if lines and self._wanted([*lines[-1], *group]) <= self.width():
+                lines[-1] += group
+            else:
+                lines.append(group)
         return lines
 
     def _place(self) -> None:

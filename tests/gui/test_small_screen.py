@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QRect, QSize, Qt
+from PySide6.QtGui import QTextDocumentFragment
 from PySide6.QtWidgets import QAbstractScrollArea, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -96,6 +97,21 @@ def test_beside_the_lessons_the_text_keeps_all_its_controls(
     assert transport.stop_text.fontMetrics().horizontalAdvance("until this text") < (
         transport.stop_text.width()
     )
+
+
+def test_beside_the_lessons_the_passes_are_seen_without_scrolling_sideways(
+    qtbot: QtBot, small: MainWindow
+) -> None:
+    small.focus_panel("lessons")
+    small.focus_panel("passes")
+    panel: Any = small.panels["passes"]
+    qtbot.waitUntil(lambda: panel.width() < 300 and panel.strip.isVisible())
+    for area in (area_around(panel), *panel.findChildren(QAbstractScrollArea)):
+        qtbot.waitUntil(lambda area=area: area.horizontalScrollBar().maximum() == 0)
+    strip = panel.strip
+    assert strip.visibleRegion().boundingRect().width() == strip.width()
+    figures = QTextDocumentFragment.fromHtml(panel.totals.text()).toPlainText().split()
+    assert figures[:2] == ["Prefill", "Decode"]
 
 
 def test_a_panel_that_goes_back_among_tabs_is_in_front(qtbot: QtBot, small: MainWindow) -> None:

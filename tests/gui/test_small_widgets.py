@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication, QGridLayout, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from logitscope.gui.widgets.eliding_label import ElidingLabel
+from logitscope.gui.widgets.flow_row import FlowRow
 from logitscope.gui.widgets.fold import Fold
 from logitscope.gui.widgets.parts_label import PartsLabel
 from logitscope.gui.widgets.slider_field import SliderField
@@ -148,3 +149,25 @@ def test_figures_that_do_not_fit_are_left_out_whole(qtbot: QtBot) -> None:
         label.resize(label.fontMetrics().horizontalAdvance(wanted) + 2, 24)
         assert label.shown == wanted
         assert label.text() == TEXT
+
+
+@pytest.mark.parametrize(
+    ("width", "lines"),
+    [(220, ["abcd"]), (219, ["ab", "cd"]), (108, ["ab", "cd"]), (107, ["a", "b", "c", "d"])],
+)
+def test_what_belongs_together_goes_into_the_next_line_together(
+    qtbot: QtBot, width: int, lines: list[str]
+) -> None:
+    row = FlowRow()
+    qtbot.addWidget(row)
+    widgets = {name: QWidget(row) for name in "abcd"}
+    for name, widget in widgets.items():
+        widget.setFixedSize(52, 20)
+        row.add(widget, with_last=name == "d")
+    row.resize(width, 20)
+    row.show()
+    qtbot.waitExposed(row)
+    tops = sorted({widget.y() for widget in widgets.values()})
+    found = ["".join(n for n, widget in widgets.items() if widget.y() == top) for top in tops]
+    assert found == lines
+    assert row.height() == 24 * len(lines) - 4
