@@ -41,6 +41,8 @@ def main() -> int:
     with failures():
         if is_plain_start(words):
             sys.exit(open_window(_only_word(words[0]) if words else None, "", LoadOptions()))
+        if sys.stdout is None and words[0] in COMMANDS - {"open"}:
+            raise BackendError("standard output is closed: send what is printed somewhere")
         from logitscope.cli import app
 
         app(prog_name="logitscope")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -224,6 +225,18 @@ def test_a_broken_model_exits_with_1(tmp_path: Path) -> None:
 def test_an_accident_of_the_model_is_one_line(accident: str) -> None:
     message = complaint(logitscope("next", f"fake:{accident}", "hello"), 1)
     assert len(message.splitlines()) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no shell that closes a stream")
+@pytest.mark.parametrize("words", [["next", "fake:", "hi"], ["models"], ["score", "fake:", "-"]])
+def test_a_closed_output_is_an_error(words: list[str]) -> None:
+    command = [sys.executable, "-m", "logitscope", *words]
+    line = f"{shlex.join(command)} >&- </dev/null"
+    done = subprocess.run(line, shell=True, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "logitscope: standard output is closed: send what is printed somewhere\n"
+    )
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
