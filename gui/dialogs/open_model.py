@@ -85,6 +85,7 @@ class OpenModelDialog(QDialog):
         self.cache.currentIndexChanged.connect(self._show_memory)
         self._show_summary(self.tr("Choose a file or a folder."))
         if path:
+            self.path.selectAll()
             self.look()
 
     # -- making -----------------------------------------------------------------------------

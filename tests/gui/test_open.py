@@ -188,6 +188,19 @@ def test_the_options_show_header_and_memory_before_loading(
     assert wanted == [(str(tiny_gguf), "", LoadOptions(context_length=200, threads=2))]
 
 
+def test_what_is_typed_into_the_options_replaces_the_path(
+    qtbot: QtBot, window: MainWindow, tiny_gguf: Path
+) -> None:
+    window.session.open_model(str(tiny_gguf))
+    window.ask_for_options()
+    dialog = window.findChild(OpenModelDialog)
+    assert dialog is not None
+    assert dialog.path.text() == str(tiny_gguf)
+    qtbot.keyClicks(dialog.path, "other")
+    assert dialog.path.text() == "other"
+    dialog.reject()
+
+
 def test_the_options_refuse_what_is_no_model(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:
