@@ -71,7 +71,7 @@ class MainWindow(QMainWindow):
         self._build_top()
         self.beginning = Beginning(self)
         self.toasts = ToastStack(self)
-        self.toasts.stay_above(self.docks.values())
+        self.toasts.stay_above(filter(None, (self.centralWidget(), *self.docks.values())))
         self.drop_overlay = DropOverlay(self)
         self._connect()
         self.setWindowTitle("Logitscope")

@@ -101,4 +101,7 @@ def _described(copy: Path) -> tuple[str, str, str]:
     name = Path(kept.home.path).name if kept.home else ""
     text = " ".join(kept.state.text.split())
     begin = text if len(text) <= SHOWN_OF_TEXT else text[: SHOWN_OF_TEXT - 1].rstrip() + "…"
-    return QLocale().toString(at, QLocale.FormatType.ShortFormat), name, begin
+    locale = QLocale()
+    # That of C writes "1 12 2026".
+    form = "yyyy-MM-dd HH:mm" if locale == QLocale.c() else QLocale.FormatType.ShortFormat
+    return locale.toString(at, form), name, begin

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QEnterEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
+    QMainWindow,
     QPushButton,
     QSizePolicy,
     QToolButton,
@@ -79,11 +80,10 @@ class Toast(QFrame):
         else:
             self.auto_hide.stop()
 
-    def lift(self, pixels: int) -> None:
-        """Make room below for other messages."""
-        if pixels != self._lifted:
-            self._lifted = pixels
-            self._place()
+    def place(self, lifted: int) -> None:
+        """Where the window has room now, with ``lifted`` pixels below for other messages."""
+        self._lifted = lifted
+        self._place()
 
     def dismiss(self) -> None:
         self.auto_hide.stop()
@@ -129,17 +129,24 @@ class Toast(QFrame):
         self._icon.setFixedSize(QSize(ICON, ICON))
 
     def _place(self) -> None:
-        area = self._window.rect()
+        area = self._room()
         self.ensurePolished()
         self._row.activate()
         width = min(self._wanted_width(), area.width() - 4 * theme.GRID)
         height = self._row.totalHeightForWidth(width)
         self.setGeometry(
-            (area.width() - width) // 2,
+            area.left() + (area.width() - width) // 2,
             area.height() - height - 3 * theme.GRID - self._lifted,
             width,
             height,
         )
+
+    def _room(self) -> QRect:
+        """Beside what is docked on the left: lessons and the game have their buttons down there."""
+        area = self._window.rect()
+        if isinstance(self._window, QMainWindow) and (centre := self._window.centralWidget()):
+            area.setLeft(centre.x() - self._window.contentsMargins().left())
+        return area
 
     def _wanted_width(self) -> int:
         line = self.text_label.fontMetrics().horizontalAdvance(self.text_label.text())

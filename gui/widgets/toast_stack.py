@@ -16,6 +16,7 @@ MOST_PROBLEMS = 2
 """On show at once; more of them wait, for all must be seen."""
 MOST = 3
 """With the messages that go by themselves."""
+_TAKES_ROOM = (QEvent.Type.Move, QEvent.Type.Resize)
 _COMES_ON_TOP = (QEvent.Type.ChildAdded, QEvent.Type.Show, QEvent.Type.ZOrderChange)
 
 
@@ -30,7 +31,7 @@ class ToastStack(QObject):
         """On show, the oldest first."""
         # Qt tells of what comes into sight before it has put it on top.
         self._soon = QTimer(self, interval=0, singleShot=True)
-        self._soon.timeout.connect(self._raise_all)
+        self._soon.timeout.connect(self._arrange)
         window.installEventFilter(self)
 
     @property
@@ -38,7 +39,8 @@ class ToastStack(QObject):
         return self.toasts[-1] if self.toasts else None
 
     def stay_above(self, widgets: Iterable[QWidget]) -> None:
-        """Remain in front of these children of the window when they are shown or raised."""
+        """Remain in front of these children of the window when they are shown or raised, and beside
+        those on the left when they are made wider."""
         for widget in widgets:
             widget.installEventFilter(self)
 
@@ -86,19 +88,15 @@ class ToastStack(QObject):
     def _arrange(self) -> None:
         below = 0
         for toast in reversed(self.toasts):
-            toast.lift(below)
+            toast.place(below)
             below += toast.height() + theme.GRID
-        self._raise_all()
-
-    def _raise_all(self) -> None:
-        for toast in self.toasts:
             toast.raise_()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         # Each toast has placed itself by now: filters are asked in reverse order of coming.
         if event.type() is QEvent.Type.Resize and watched is self._window:
             self._arrange()
-        elif self.toasts and event.type() in _COMES_ON_TOP:
+        elif self.toasts and event.type() in (*_COMES_ON_TOP, *_TAKES_ROOM):
             self._soon.start()
         return super().eventFilter(watched, event)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QLocale
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
@@ -178,6 +180,22 @@ def test_a_session_under_any_name_is_opened_as_one(
     window = new_window()
     window.drops.open([str(tmp_path / "mine.json")])
     assert window.session.state.text == "saved by hand"
+
+
+def test_the_time_of_an_offer_can_be_read_in_the_c_locale(new_window: NewWindow) -> None:
+    before = QLocale()
+    window = new_window()
+    window.session.set_prompt("closed in a hurry")
+    window.close()
+    window = new_window()
+    QLocale.setDefault(QLocale.c())
+    try:
+        window.unsaved.offer()
+    finally:
+        QLocale.setDefault(before)
+    at = re.search(r"of (\d{4}-\d\d-\d\d \d\d:\d\d) was", window.messages.kept[0].sentence)
+    assert at is not None
+    assert abs(datetime.now() - datetime.fromisoformat(at[1])) < timedelta(minutes=5)
 
 
 @pytest.mark.parametrize("is_whole", [True, False])

@@ -56,6 +56,27 @@ def test_a_notice_is_shown_over_the_bottom_and_goes_by_itself(
     ]
 
 
+@pytest.mark.parametrize("shown_first", ["message", "lessons"])
+def test_a_message_does_not_cover_the_buttons_of_a_lesson(
+    qtbot: QtBot, window: MainWindow, shown_first: str
+) -> None:
+    window.resize(1024, 640)
+    if shown_first == "message":
+        window.messages.put(Message(LONG, severity=Severity.PROBLEM))
+    window.focus_panel("lessons")
+    lessons = window.docks["lessons"]
+    qtbot.waitUntil(lambda: lessons.isVisible() and lessons.width() > 200)
+    if shown_first == "lessons":
+        window.messages.put(Message(LONG, severity=Severity.PROBLEM))
+    toast = shown(window)
+    qtbot.waitUntil(lambda: not toast.geometry().intersects(lessons.geometry()))
+    assert window.rect().contains(toast.geometry())
+    assert toast.text_label.height() >= toast.text_label.heightForWidth(toast.text_label.width())
+    lessons.close()
+    middle = window.rect().center().x()
+    qtbot.waitUntil(lambda: abs(toast.geometry().center().x() - middle) < 8)
+
+
 def test_the_newest_message_takes_the_place_of_the_last(window: MainWindow) -> None:
     window.messages.say("The first.")
     window.messages.say("The second.")
