@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from PySide6.QtCore import QSettings, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QSettings, QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -44,9 +44,14 @@ def own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def garbage_dies_between_tests() -> Iterator[None]:
-    """As in the program: Qt objects must not die in the thread that reads replies."""
+    """As in the program: Qt objects must not die in the thread that reads replies.
+
+    What a test closed goes, too: an event loop that nobody leaves never deletes it, and each later
+    theme would be put on every widget there ever was.
+    """
     gc.disable()
     yield
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     gc.collect(1)
     gc.enable()
 
