@@ -125,12 +125,14 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(
     assert "cannot be written" in window.messages.kept[0].sentence
 
 
-def test_a_text_that_was_not_saved_is_offered_at_the_next_start(new_window: NewWindow) -> None:
+def test_a_text_that_was_not_saved_is_offered_at_the_next_start(
+    qtbot: QtBot, new_window: NewWindow
+) -> None:
     window = new_window()
     window.session.set_prompt("closed in a hurry")
     window.close()
     window = new_window()
-    window.unsaved.offer()
+    wait_for_offer(qtbot, window)
     assert "“closed in a hurry”" in window.messages.kept[0].sentence
     back, _delete = window.messages.kept[0].actions
     back.call()
@@ -139,7 +141,7 @@ def test_a_text_that_was_not_saved_is_offered_at_the_next_start(new_window: NewW
 
 
 def test_an_offer_names_the_file_that_the_changes_belong_to(
-    new_window: NewWindow, tmp_path: Path
+    qtbot: QtBot, new_window: NewWindow, tmp_path: Path
 ) -> None:
     window = new_window()
     window.session.set_prompt("in its file")
@@ -147,7 +149,7 @@ def test_an_offer_names_the_file_that_the_changes_belong_to(
     window.session.set_prompt("in its file, and more")
     window.close()
     window = new_window()
-    window.unsaved.offer()
+    wait_for_offer(qtbot, window)
     assert f"Changes to “plums & co{SUFFIX}” of" in window.messages.kept[0].sentence
     assert unsaved(window) == [f"plums && co{SUFFIX} – in its file, and more"]
 
@@ -182,7 +184,9 @@ def test_a_session_under_any_name_is_opened_as_one(
     assert window.session.state.text == "saved by hand"
 
 
-def test_the_time_of_an_offer_can_be_read_in_the_c_locale(new_window: NewWindow) -> None:
+def test_the_time_of_an_offer_can_be_read_in_the_c_locale(
+    qtbot: QtBot, new_window: NewWindow
+) -> None:
     before = QLocale()
     window = new_window()
     window.session.set_prompt("closed in a hurry")
@@ -190,7 +194,7 @@ def test_the_time_of_an_offer_can_be_read_in_the_c_locale(new_window: NewWindow)
     window = new_window()
     QLocale.setDefault(QLocale.c())
     try:
-        window.unsaved.offer()
+        wait_for_offer(qtbot, window)
     finally:
         QLocale.setDefault(before)
     at = re.search(r"of (\d{4}-\d\d-\d\d \d\d:\d\d) was", window.messages.kept[0].sentence)
@@ -225,7 +229,7 @@ def test_what_a_crash_left_is_offered_and_recovered(qtbot: QtBot, new_window: Ne
     noon = datetime(2025, 3, 14, 12, 7)
     os.utime(lost, (noon.timestamp(), noon.timestamp()))
     window = new_window()
-    window.unsaved.offer()
+    wait_for_offer(qtbot, window)
     sentence = window.messages.kept[0].sentence
     assert "“before the crash”" in sentence
     assert "14" in sentence
@@ -234,6 +238,12 @@ def test_what_a_crash_left_is_offered_and_recovered(qtbot: QtBot, new_window: Ne
     recover.call()
     assert window.session.state.text == "before\n the crash"
     assert not lost.exists()
+
+
+def wait_for_offer(qtbot: QtBot, window: MainWindow) -> None:
+    before = window.messages.kept
+    window.unsaved.offer()
+    qtbot.waitUntil(lambda: window.messages.kept != before)
 
 
 def unsaved(window: MainWindow) -> list[str]:
@@ -250,12 +260,14 @@ def take(window: MainWindow, title: str) -> None:
     action.call()
 
 
-def test_going_back_and_forth_between_two_unsaved_texts_loses_none(new_window: NewWindow) -> None:
+def test_going_back_and_forth_between_two_unsaved_texts_loses_none(
+    qtbot: QtBot, new_window: NewWindow
+) -> None:
     window = new_window()
     window.session.set_prompt("closed in a hurry")
     window.close()
     window = new_window()
-    window.unsaved.offer()
+    wait_for_offer(qtbot, window)
     window.session.set_prompt("typed before the offer was read")
     take(window, "Bring it back")
     assert unsaved(window) == ["typed before the offer was read"]
@@ -309,14 +321,14 @@ def test_unsaved_sessions_that_were_deleted_can_be_had_back(new_window: NewWindo
     assert list(recovery_folder().iterdir()) == []
 
 
-def test_an_offer_that_was_deleted_can_be_had_back(new_window: NewWindow) -> None:
+def test_an_offer_that_was_deleted_can_be_had_back(qtbot: QtBot, new_window: NewWindow) -> None:
     window = new_window()
     for text in ("an old one", "closed in a hurry"):
         window.session.set_prompt(text)
         window.files.new()
     window.close()
     window = new_window()
-    window.unsaved.offer()
+    wait_for_offer(qtbot, window)
     assert "Older ones are under" in window.messages.kept[0].sentence
     take(window, "Delete it")
     assert unsaved(window) == ["an old one"]
@@ -403,12 +415,14 @@ def test_a_file_that_another_window_has_written_is_not_replaced_without_asking(
 
 
 @pytest.mark.parametrize("way", ["taken", "deleted"])
-def test_the_offer_goes_with_what_it_speaks_of(new_window: NewWindow, way: str) -> None:
+def test_the_offer_goes_with_what_it_speaks_of(
+    qtbot: QtBot, new_window: NewWindow, way: str
+) -> None:
     window = new_window()
     window.session.set_prompt("closed in a hurry")
     window.close()
     window = new_window()
-    window.unsaved.offer()
+    wait_for_offer(qtbot, window)
     assert "Bring it back" in offers(window)
     unsaved(window)
     if way == "taken":
