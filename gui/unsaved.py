@@ -131,5 +131,6 @@ def _described(copy: Path) -> Kept:
     begin = text if len(text) <= SHOWN_OF_TEXT else text[: SHOWN_OF_TEXT - 1].rstrip() + "…"
     locale = QLocale()
     # That of C writes "1 12 2026".
-    form = "yyyy-MM-dd HH:mm" if locale == QLocale.c() else QLocale.FormatType.ShortFormat
+    is_c = locale.language() is QLocale.Language.C
+    form = "yyyy-MM-dd HH:mm" if is_c else QLocale.FormatType.ShortFormat
     return Kept(copy, locale.toString(at, form), name, begin)

@@ -192,7 +192,7 @@ def test_the_time_of_an_offer_can_be_read_in_the_c_locale(
     window.session.set_prompt("closed in a hurry")
     window.close()
     window = new_window()
-    QLocale.setDefault(QLocale.c())
+    QLocale.setDefault(QLocale(QLocale.Language.C))
     try:
         wait_for_offer(qtbot, window)
     finally:
