@@ -152,6 +152,9 @@ def _unreadable(path: Path, error: OSError) -> str:
 
 def _read_bytes(path: Path) -> bytes:
     try:
+        # Opening a pipe waits for who writes into it, perhaps without end.
+        if path.exists() and not path.is_file():
+            raise ModelFileError(f"{path} is not an ordinary file: download it again.")
         return path.read_bytes()
     except FileNotFoundError:
         raise ModelFileError(f"{path.parent} lacks {path.name}: download it again.") from None

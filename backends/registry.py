@@ -70,6 +70,9 @@ def choose(path: str) -> str:
     try:
         if place.is_dir():
             return _choose_for_folder(place)
+        # Opening a pipe waits for who writes into it, perhaps without end.
+        if place.exists() and not place.is_file():
+            raise ModelFileError(f'"{place.name}" is not an ordinary file: choose a model.')
         if place.suffix.lower() == ".gguf" and place.exists():
             return "llamacpp"
         if place.name.lower().endswith(BIGRAM_SUFFIX) and place.exists():

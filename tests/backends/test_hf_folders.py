@@ -251,6 +251,15 @@ def test_what_is_no_folder(tiny_hf: Path, tmp_path: Path) -> None:
         hf.load(tmp_path / "nowhere", CPU)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json"])
+def test_a_pipe_in_a_folder_is_refused_without_waiting(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(ModelFileError, match="not an ordinary file"):
+        hf.load(folder, CPU)
+
+
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")
 def test_a_folder_that_may_not_be_read(folder: Path) -> None:
     folder.chmod(0)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import psutil
 import pytest
 from dropping import SLOW_MS, Load, Read, drop, files, shown
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
+from logitscope.backends.supervisor import NO_MODEL
 from logitscope.gui.dialogs.messages import BugDialog
 from logitscope.gui.main_window import MainWindow
 from logitscope.gui.message import Severity
+from logitscope.gui.notices import Notice
 
 
 @pytest.mark.parametrize(
@@ -152,6 +155,26 @@ def test_the_model_dies_while_running_and_is_loaded_again(
     qtbot.waitUntil(lambda: window.session.is_ready, timeout=SLOW_MS)
     assert window.session.document.tail_ids == written
     assert window.toasts.toasts == []
+
+
+def test_what_is_typed_while_a_death_is_on_its_way_says_nothing_else(
+    qtbot: QtBot, loaded: MainWindow, read: Read
+) -> None:
+    read(loaded, "The sky is")
+    supervisor = loaded.session.engine._client._supervisor
+    assert supervisor is not None
+    assert supervisor.pid is not None
+    psutil.Process(supervisor.pid).kill()
+    # The window is busy: the death is known, and was not delivered yet.
+    supervisor._thread.join(SLOW_MS / 1000)
+    failed: list[Notice] = []
+    loaded.session.noticed.connect(failed.append)
+    loaded.session.set_prompt("The sky was")
+    qtbot.waitUntil(lambda: len(failed) == 2, timeout=SLOW_MS)
+    assert failed[1].sentence == NO_MODEL
+    (toast,) = loaded.toasts.toasts
+    assert toast.message is not None
+    assert toast.message.actions[0].title == "Load again"
 
 
 def test_stop_ends_a_model_that_does_not_obey(

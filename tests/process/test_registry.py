@@ -71,6 +71,14 @@ def folder_of_ggufs(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("name", ["pipe", "pipe.gguf", "pipe.bigram.json", "pipe.json"])
+def test_a_pipe_is_refused_without_waiting(tmp_path, name) -> None:
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(ModelFileError, match="is not an ordinary file"):
+        choose(str(tmp_path / name))
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
