@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -357,3 +358,18 @@ def test_the_models_own_chat_template(backend: Backend, tiny_hf: Path) -> None:
             plain, tokenize=False, add_generation_prompt=prompt
         )
         assert backend.render_chat(messages, add_generation_prompt=prompt) == expected
+
+
+@pytest.mark.parametrize(
+    ("cuda", "mps", "device"),
+    [(True, True, "cuda"), (True, False, "cuda"), (False, True, "mps"), (False, False, "cpu")],
+)
+def test_a_gpu_is_taken_before_the_cpu_and_cuda_before_mps(
+    cuda: bool, mps: bool, device: str
+) -> None:
+    torch = SimpleNamespace(
+        cuda=SimpleNamespace(is_available=lambda: cuda),
+        backends=SimpleNamespace(mps=SimpleNamespace(is_available=lambda: mps)),
+    )
+    assert hf_load.choose_device(torch, None) == device
+    assert hf_load.choose_device(torch, "cpu") == "cpu"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -157,7 +158,21 @@ def test_an_unknown_cache_type_is_refused(header: GgufHeader) -> None:
         plan(header, cache_type="q4_0")
 
 
-def test_threads_are_the_cores_one_may_use(header: GgufHeader) -> None:
-    psutil = importlib.import_module("psutil")
-    assert 1 <= plan(header).threads <= psutil.cpu_count()
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="cores cannot be withheld")
+@pytest.mark.parametrize(
+    ("cores", "usable", "threads"),
+    [((4, 8), 8, 4), ((4, 8), 2, 2), ((None, 6), 6, 6), ((1, 2), 2, 1)],
+)
+def test_threads_are_the_physical_cores_one_may_use(
+    header: GgufHeader,
+    monkeypatch: pytest.MonkeyPatch,
+    cores: tuple[int | None, int],
+    usable: int,
+    threads: int,
+) -> None:
+    """``cores`` are the physical ones, unknown on some machines, and the logical ones."""
+    monkeypatch.setattr("psutil.cpu_count", lambda logical=True: cores[logical])
+    monkeypatch.setattr("os.cpu_count", lambda: cores[True])
+    monkeypatch.setattr("os.sched_getaffinity", lambda _process: set(range(usable)))
+    assert plan(header).threads == threads
     assert plan(header, threads=3).threads == 3

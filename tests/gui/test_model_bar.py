@@ -173,12 +173,13 @@ def test_the_stop_button_ends_a_run(
 
 def test_a_full_context_is_marked(qtbot: QtBot, window: MainWindow, load: Load, read: Read) -> None:
     load(window, "fake:vocab=500,seed=3,context=16")
-    read(window, "abcdefghijklmn")
-    warning = theme.palette().warning.name()
-    model = window.session.model
-    assert model is not None
-    expected = len(window.session.ids) >= 0.95 * 16
-    qtbot.waitUntil(lambda: (warning in window.model_bar.context.text()) == expected)
+    warning, bar = theme.palette().warning.name(), window.model_bar
+    read(window, "a" * 13)
+    qtbot.waitUntil(lambda: bar.context.value == "14 / 16")
+    assert warning not in bar.context.text()
+    read(window, "a" * 15)
+    qtbot.waitUntil(lambda: bar.context.value == "16 / 16")
+    assert warning in bar.context.text()
 
 
 def test_a_text_that_was_not_read_has_no_count_and_one_too_long_no_more_than_fits(
