@@ -12,15 +12,8 @@ from numpy.typing import NDArray
 from logitscope import origin
 from logitscope.backends.base import Backend, BackendError, Watch, WithGradients
 from logitscope.backends.generation import choose
-from logitscope.backends.messages import (
-    Attribute,
-    Attributed,
-    Calibrated,
-    FreeRun,
-    Reply,
-    SecondOpinion,
-    Task,
-)
+from logitscope.backends.messages import Attribute, Reply
+from logitscope.backends.origin_messages import Attributed, Calibrated, FreeRun, SecondOpinion, Task
 from logitscope.backends.variants import VariantModel
 from logitscope.origin_contexts import without_sources
 from logitscope.origin_leans import leans

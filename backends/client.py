@@ -16,18 +16,17 @@ from logitscope.backends.messages import (
     Attribute,
     Channel,
     Evaluate,
-    Failed,
     Generate,
     Load,
     PromptText,
     Reply,
     RowRef,
     Score,
-    Task,
     Tokenize,
     Unembed,
 )
-from logitscope.backends.supervisor import NO_MODEL, POLITE_SECONDS, Supervisor
+from logitscope.backends.origin_messages import Task
+from logitscope.backends.supervisor import POLITE_SECONDS, Supervisor, no_model
 from logitscope.origin_types import OriginCase, OriginReport
 from logitscope.sampling import SamplerSettings
 
@@ -189,7 +188,7 @@ class ModelClient:
             supervisor = self._supervisor
             taken = supervisor is not None and supervisor.requests.add(work)
         if not taken:
-            self._on_reply(Failed(work.number, NO_MODEL))
+            self._on_reply(no_model(work.number))
         return work.number
 
     def _stop_timers(self) -> None:

@@ -13,6 +13,13 @@ from numpy.typing import NDArray
 
 from logitscope.attribution_units import GradientMethod
 from logitscope.backends.base import NO_PASS, ChatMessage, LoadOptions, ModelInfo, PassStats
+from logitscope.backends.origin_messages import (
+    Attributed,
+    Calibrated,
+    FreeRun,
+    SecondOpinion,
+    Task,
+)
 from logitscope.origin_types import OriginCase, OriginReport
 from logitscope.sampling import SamplerSettings
 from logitscope.steps import StepRecord
@@ -146,25 +153,6 @@ class Unembed:
     channel: Channel = Channel.UNEMBED
 
 
-class Task(StrEnum):
-    """What an Attribute is to work out."""
-
-    LABELS = "labels"
-    """Prompt or weights, for every word."""
-    SOURCES = "sources"
-    """Which spans and which of their words, for the words asked for."""
-    SWAP = "swap"
-    """What the model says with other words in the sources, for one word."""
-    LEANS = "leans"
-    """On which earlier words of the answer a word leans."""
-    FREE = "free"
-    """The answer that the model gives without the sources."""
-    GRADIENTS = "gradients"
-    """A second opinion on one word by gradients, where the model has the capability."""
-    THRESHOLD = "threshold"
-    """From which gain on a word depends on the prompt, for this model."""
-
-
 @dataclass(frozen=True, slots=True)
 class Attribute:
     """Work out where an answer came from; Attributed, FreeRun or Calibrated replies, then Finished.
@@ -295,41 +283,6 @@ class Unembedded:
     parts: Unembedding
 
 
-@dataclass(frozen=True, slots=True)
-class Attributed:
-    """What is known of an answer's origin so far."""
-
-    number: int
-    report: OriginReport
-
-
-@dataclass(frozen=True, slots=True)
-class FreeRun:
-    """The answer without the sources, as far as it is generated."""
-
-    number: int
-    ids: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SecondOpinion:
-    """What the tokens before a word add to its log-probability, by gradients."""
-
-    number: int
-    word: int
-    method: GradientMethod
-    values: NDArray[np.float64]
-    """(n,), nats, for each token of the prompt and of the answer before the word."""
-
-
-@dataclass(frozen=True, slots=True)
-class Calibrated:
-    """Least gain (nats) that makes a word of this model depend on the prompt."""
-
-    number: int
-    threshold: float
-
-
 class Ending(StrEnum):
     """Why a stream of replies ended."""
 
@@ -366,7 +319,10 @@ class Failed:
     detail: str = ""
     expected: bool = True
     """False for a bug: the window offers "copy details"."""
-    blames_model: bool = False  # Its numbers are no logits.
+    blames_model: bool = False
+    """Its numbers are no logits."""
+    no_model: bool = False
+    """There is none, or its process died; Died says why, if so."""
     prompt_ids: tuple[int, ...] | None = None
     """Of an Evaluate that does not fit into the context: they can still be shown and scored."""
 

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from logitscope.backends.messages import (
-    Attributed,
-    Calibrated,
-    Finished,
-    FreeRun,
-    Progress,
-    Stepped,
-    Task,
-)
+from logitscope.backends.messages import Finished, Progress, Stepped
+from logitscope.backends.origin_messages import Attributed, Calibrated, FreeRun, Task
 from logitscope.backends.question import next_reply
 from logitscope.backends.scoring import ScoringModel
 from logitscope.origin_types import OriginCase, OriginReport

@@ -22,13 +22,17 @@ from logitscope.backends.process_log import ProcessLog
 from logitscope.backends.rows import RowRing, remove_block
 from logitscope.backends.shielded import start_shielded
 
-NO_MODEL = "No model is loaded; open one first."
 POLITE_SECONDS = 0.4
 """What an ending process gets before it is killed; together with the kill under a second."""
 _KILL_SECONDS = 0.5
 _LOG_SECONDS = 0.5
 _RETIRED = "The model was closed."
 _LOGGER = logging.getLogger(__name__)
+
+
+def no_model(number: int) -> Failed:
+    """The answer to what is asked of no model."""
+    return Failed(number, "No model is loaded; open one first.", no_model=True)
 
 
 class Supervisor:
@@ -189,7 +193,7 @@ class Supervisor:
     def _bury(self, open_numbers: list[int], exit_code: int | None, tail: str) -> None:
         if self._load_refused:
             for number in open_numbers:
-                self._pass_on(Failed(number, NO_MODEL))
+                self._pass_on(no_model(number))
             return
         busy = self._flags.busy
         number = busy if busy in open_numbers else 0

@@ -166,7 +166,7 @@ class _Run:
 
     def _worked_out(self, name: str, case: OriginCase) -> tuple[OriginReport, str | None]:
         """The report, and the answer without the sources where it is wanted."""
-        from logitscope.backends.messages import Task
+        from logitscope.backends.origin_messages import Task
 
         opened = self._opened
         with token_bar(name, estimate(case).passes, "passes") as advance:

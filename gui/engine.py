@@ -24,8 +24,8 @@ from logitscope.backends.messages import (
     Reply,
     RowRef,
     Stepped,
-    Task,
 )
+from logitscope.backends.origin_messages import Task
 from logitscope.origin_types import OriginCase, OriginReport
 from logitscope.sampling import SamplerSettings
 

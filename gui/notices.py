@@ -19,6 +19,8 @@ class Notice:
     """The model is gone or was not waited for: loading it once more can help."""
     blames_model: bool = False
     """Its numbers are of no use: another model is what helps."""
+    is_told_already: bool = False
+    """The session asks a model that it has: it died meanwhile, which has its own notice."""
     topic: Topic = Topic.OTHER
     """What has to change for this to be over."""
 
@@ -45,6 +47,7 @@ def of_failure(reply: Failed, *, is_about_text: bool) -> Notice:
         reply.detail,
         is_bug=not reply.expected,
         blames_model=reply.blames_model,
+        is_told_already=reply.no_model,
         topic=topic,
     )
 

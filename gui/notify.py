@@ -10,7 +10,6 @@ from itertools import count
 
 from PySide6.QtCore import QObject, Signal
 
-from logitscope.backends.supervisor import NO_MODEL
 from logitscope.gui.message import Action, Message, Severity, Topic
 from logitscope.gui.notices import Notice
 from logitscope.gui.reading import Stage
@@ -89,8 +88,7 @@ class Messages(QObject):
             self.settled.emit(message)
 
     def _take_notice(self, notice: Notice) -> None:
-        if notice.sentence == NO_MODEL:
-            # The session asks a model that it has: it died meanwhile, which is told by itself.
+        if notice.is_told_already:
             return
         model = self._session.model
         if model is not None and notice.sentence in model.notes:

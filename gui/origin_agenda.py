@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from logitscope.backends.messages import Task
+from logitscope.backends.origin_messages import Task
 from logitscope.origin_types import OriginCase, OriginReport
 
 Item = tuple[Task, int]

@@ -5,17 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal
 
 from logitscope.attribution_units import GradientMethod
-from logitscope.backends.messages import (
-    Attributed,
-    Calibrated,
-    Ending,
-    Failed,
-    Finished,
-    FreeRun,
-    Reply,
-    SecondOpinion,
-    Task,
-)
+from logitscope.backends.messages import Ending, Failed, Finished, Reply
+from logitscope.backends.origin_messages import Attributed, Calibrated, FreeRun, SecondOpinion, Task
 from logitscope.gui.origin_agenda import ALL_WORDS, Agenda, Item
 from logitscope.gui.origin_case import MANY_SPANS, CaseFollower, Obstacle, Subject, is_grown
 from logitscope.gui.session import Session

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from logitscope.attribution_ranges import Grain, ranges_of
 from logitscope.attribution_units import GradientMethod, sum_ranges
-from logitscope.backends.messages import SecondOpinion
+from logitscope.backends.origin_messages import SecondOpinion
 from logitscope.display import label_of_bytes
 from logitscope.gui import theme
 from logitscope.gui.originating import Originator

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from logitscope.backends.messages import Task
+from logitscope.backends.origin_messages import Task
 from logitscope.gui import theme
 from logitscope.gui.originating import Originator
 from logitscope.gui.panels import origin_words

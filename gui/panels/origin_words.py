@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication
 
-from logitscope.backends.messages import Task
+from logitscope.backends.origin_messages import Task
 from logitscope.display import label_of_bytes
 from logitscope.gui.origin_case import MANY_SPANS, Obstacle
 from logitscope.gui.origin_style import ORDER, label_meaning, label_name, sign_meaning

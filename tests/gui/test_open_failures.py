@@ -10,7 +10,6 @@ from dropping import SLOW_MS, Load, Read, drop, files, shown
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from logitscope.backends.supervisor import NO_MODEL
 from logitscope.gui.dialogs.messages import BugDialog
 from logitscope.gui.main_window import MainWindow
 from logitscope.gui.message import Severity
@@ -171,7 +170,7 @@ def test_what_is_typed_while_a_death_is_on_its_way_says_nothing_else(
     loaded.session.noticed.connect(failed.append)
     loaded.session.set_prompt("The sky was")
     qtbot.waitUntil(lambda: len(failed) == 2, timeout=SLOW_MS)
-    assert failed[1].sentence == NO_MODEL
+    assert failed[1].is_told_already
     (toast,) = loaded.toasts.toasts
     assert toast.message is not None
     assert toast.message.actions[0].title == "Load again"

@@ -13,7 +13,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 from pytestqt.qtbot import QtBot
 
-from logitscope.backends.messages import Task
+from logitscope.backends.origin_messages import Task
 from logitscope.gui import colors, theme
 from logitscope.gui.origin_style import LOOKS, ORDER, style_of
 from logitscope.gui.panels.origin import OriginPanel

@@ -18,7 +18,7 @@ from pytestqt.qtbot import QtBot
 
 from logitscope.attribution_units import GradientMethod
 from logitscope.backends.base import Capabilities
-from logitscope.backends.messages import SecondOpinion, Task
+from logitscope.backends.origin_messages import SecondOpinion, Task
 from logitscope.gui import theme
 from logitscope.gui.export import save_png, save_svg
 from logitscope.gui.origin_style import evidence_tint, source_word_style

@@ -9,17 +9,8 @@ import pytest
 from origin_stage import ANSWER, PROMPT, SPANS, OriginStage, labelled, sourced, step_of, text_of
 from pytestqt.qtbot import QtBot
 
-from logitscope.backends.messages import (
-    Attributed,
-    Calibrated,
-    Died,
-    Ending,
-    Failed,
-    Finished,
-    RowRef,
-    Stepped,
-    Task,
-)
+from logitscope.backends.messages import Died, Ending, Failed, Finished, RowRef, Stepped
+from logitscope.backends.origin_messages import Attributed, Calibrated, Task
 from logitscope.gui.origin_case import MANY_SPANS, Obstacle
 from logitscope.gui.originating import Originator
 from logitscope.origin_types import Label, OriginCase

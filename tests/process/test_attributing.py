@@ -14,20 +14,17 @@ from logitscope.backends.base import LoadOptions
 from logitscope.backends.fake import load
 from logitscope.backends.hf import load as load_hf
 from logitscope.backends.messages import (
-    Attributed,
     Channel,
     Ending,
     Evaluated,
     Failed,
     Finished,
-    FreeRun,
     Phase,
     Progress,
     Scored,
-    SecondOpinion,
     Stepped,
-    Task,
 )
+from logitscope.backends.origin_messages import Attributed, FreeRun, SecondOpinion, Task
 from logitscope.origin_contexts import less
 from logitscope.origin_types import Condition, Label, OriginCase, OriginReport, WordOrigin
 from logitscope.sampling import SamplerSettings

@@ -9,7 +9,8 @@ import numpy as np
 from stub_engine import BOS, Stage, vocabulary_of
 
 from logitscope import sources
-from logitscope.backends.messages import Attributed, Channel, Ending, Finished, FreeRun, Task
+from logitscope.backends.messages import Channel, Ending, Finished
+from logitscope.backends.origin_messages import Attributed, FreeRun, Task
 from logitscope.gui.originating import Originator
 from logitscope.origin_types import (
     Condition,

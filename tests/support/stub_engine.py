@@ -6,7 +6,8 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from logitscope.backends.base import LoadOptions, ModelInfo
-from logitscope.backends.messages import Channel, Evaluated, Loaded, PromptText, RowRef, Task
+from logitscope.backends.messages import Channel, Evaluated, Loaded, PromptText, RowRef
+from logitscope.backends.origin_messages import Task
 from logitscope.gui.engine import IDLE
 from logitscope.gui.session import Session
 from logitscope.origin_types import OriginCase, OriginReport
