@@ -72,11 +72,11 @@ def read_vocabulary(
 ) -> tuple[Vocabulary, tuple[str, ...]]:
     """The vocabulary of ``n_vocab`` ids, and sentences about what is not exact.
 
-    Ids that the tokenizer does not know get the kind UNUSED and the name ``<unused 1234>``.
+    Ids that the tokenizer does not know get the kind UNUSED and no bytes: the files give no name.
     """
     description = json.loads(tokenizer.to_str())
     decode_piece, exact = _piece_decoder(description, tokenizer)
-    pieces = [f"<unused {token_id}>".encode() for token_id in range(n_vocab)]
+    pieces = [b""] * n_vocab
     kinds = [int(TokenKind.UNUSED)] * n_vocab
     for token_id, piece in _model_pieces(description["model"]):
         if token_id < n_vocab:

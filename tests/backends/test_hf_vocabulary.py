@@ -12,6 +12,7 @@ import pytest
 from logitscope.backends import hf
 from logitscope.backends.base import LoadOptions
 from logitscope.backends.hf_vocabulary import PROOF_TEXT, byte_alphabet
+from logitscope.display import token_label
 from logitscope.vocabulary import TokenKind
 
 transformers = pytest.importorskip("transformers", reason="the extra `torch` is not installed")
@@ -69,8 +70,13 @@ def test_added_tokens_and_rows_without_a_token(tmp_path: Path) -> None:
     assert vocabulary.kind_of(n) == TokenKind.NORMAL
     assert vocabulary.bytes_of(n + 1) == b"<hidden>"
     assert vocabulary.kind_of(n + 1) == TokenKind.CONTROL
-    assert [vocabulary.kind_of(i) for i in range(n + 2, n + 5)] == [TokenKind.UNUSED] * 3
-    assert vocabulary.bytes_of(n + 2) == f"<unused {n + 2}>".encode()
+    unknown = range(n + 2, n + 5)
+    assert [vocabulary.kind_of(i) for i in unknown] == [TokenKind.UNUSED] * 3
+    # No file names these rows, so nothing may: the label is made from the id where it is shown.
+    assert [vocabulary.bytes_of(i) for i in unknown] == [b""] * 3
+    assert [token_label(vocabulary, i) for i in unknown] == [f"<id {i}>" for i in unknown]
+    assert vocabulary.text_bytes([n, *unknown]) == "<tool> é".encode()
+    assert b"unused" not in vocabulary.blob
     text = "x<tool> é y<hidden>z"
     ids = backend.tokenize(text, add_special=False, parse_special=False)
     assert n in ids
