@@ -62,13 +62,15 @@ class Shell(Protocol):
     def show_commands(self) -> None: ...
     def show_about(self) -> None: ...
     def focus_panel(self, panel_id: str) -> None: ...
+    def focus_control(self, panel_id: str, path: str) -> None: ...
     def toggle_panel(self, panel_id: str) -> None: ...
     def reset_layout(self) -> None: ...
     def toggle_full_screen(self) -> None: ...
     def close(self) -> bool: ...
 
 
-def _always(_session: Session) -> bool:
+def always(_session: Session) -> bool:
+    """What can be used at any time."""
     return True
 
 
@@ -84,7 +86,7 @@ class Command:
     tip: str
     """One sentence."""
     icon: str = ""
-    enabled: Callable[[Session], bool] = _always
+    enabled: Callable[[Session], bool] = always
     bare_keys: tuple[str, ...] = ()
     """Keys without Ctrl or Alt: they work wherever the widget with the focus does not use them."""
     submenu: str = ""
@@ -92,7 +94,7 @@ class Command:
     """A line above it in the menu."""
     repeats: bool = True
     """Whether holding the key down goes on calling."""
-    repeats_if: Callable[[Session], bool] = _always
+    repeats_if: Callable[[Session], bool] = always
     """When a key that is held down may call again; what is pressed anew is always called."""
 
     @property
@@ -180,7 +182,7 @@ class ActionSet(QObject):
         self._actions[command.id] = action
         # A disabled action leaves its key to the widget with the focus, and an editor writes the
         # figure of Alt+1. Keys with Ctrl are written nowhere, and Esc is wanted elsewhere.
-        if command.enabled is not _always:
+        if command.enabled is not always:
             self._idle_keys[command.id] = [
                 QShortcut(QKeySequence(key), window) for key in command.shortcuts if "Alt+" in key
             ]
@@ -206,6 +208,7 @@ class ActionSet(QObject):
             session.run_changed,
             session.selection_changed,
             session.row_changed,
+            session.settings_changed,
             session.undo_stack.indexChanged,
         ):
             signal.connect(self.refresh)

@@ -11,6 +11,7 @@ from PySide6.QtGui import QGuiApplication
 
 from logitscope.gui import theme
 from logitscope.gui.actions import CONTEXT, Command, Menu, Shell
+from logitscope.gui.control_commands import DRAWING_COMMANDS, FIELD_COMMANDS
 from logitscope.gui.panel_table import PANELS, PanelSpec
 from logitscope.gui.session import Session
 from logitscope.gui.settings import THEME, ZOOM
@@ -271,6 +272,7 @@ _GENERATE = (
             _text("Always take the likeliest token, or draw again."), "", repeats=False),
     Command("seed", _text("New seed"), Menu.GENERATE, ("Ctrl+D",), new_seed,
             _text("Choose another seed for the draws."), "dice"),
+    *FIELD_COMMANDS,
 )  # fmt: skip
 
 _VIEW = (
@@ -284,6 +286,7 @@ _VIEW = (
     Command("usual_size", _text("Usual text size"), Menu.VIEW, ("Ctrl+0",),
             lambda shell: shell.settings.set(ZOOM, 0),
             _text("Use the system's text size."), repeats=False),
+    *DRAWING_COMMANDS,
     Command("full_screen", _text("Full screen"), Menu.VIEW, ("F11",),
             lambda shell: shell.toggle_full_screen(),
             _text("Fill the screen, or stop doing so."), starts_group=True, repeats=False),

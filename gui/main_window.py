@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QShowEvent
@@ -34,6 +35,7 @@ from logitscope.gui.panels.text import TextPanel
 from logitscope.gui.session import Session
 from logitscope.gui.settings import THEME, ZOOM, Settings
 from logitscope.gui.source_commands import SOURCE_COMMANDS
+from logitscope.gui.stage import bring, reveal
 from logitscope.gui.unsaved import UnsavedSessions
 from logitscope.gui.widgets.card import Card, CardTitle, PanelDock
 from logitscope.gui.widgets.drop_overlay import DropOverlay
@@ -305,6 +307,14 @@ class MainWindow(QMainWindow):
             dock.show()
             dock.raise_()
         _focus_into(self.panels[panel_id])
+
+    def focus_control(self, panel_id: str, path: str) -> None:
+        """Bring a control of a panel into sight, and let the keyboard write over what is in it."""
+        bring(self, panel_id)
+        control = attrgetter(path)(self.panels[panel_id])
+        control.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        control.selectAll()
+        reveal(control)
 
     def toggle_panel(self, panel_id: str) -> None:
         """Show the panel, or bring it in front of the other tabs; close it where it is seen."""

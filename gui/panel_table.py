@@ -9,10 +9,10 @@ from functools import partial
 from operator import attrgetter
 from typing import cast
 
-from PySide6.QtWidgets import QSpinBox, QWidget
+from PySide6.QtWidgets import QAbstractButton, QSpinBox, QWidget
 
 from logitscope.gui.session import Session
-from logitscope.gui.settings import BARS, RUN_LENGTH, Setting, Settings
+from logitscope.gui.settings import BARS, IDS, MARKS, RUN_LENGTH, Setting, Settings
 from logitscope.gui.words import mark
 
 
@@ -43,6 +43,8 @@ class PanelSpec:
     """Part of its row or column, against the others there."""
     remembers: tuple[tuple[str, Setting[int]], ...] = ()
     """Spin boxes of the panel, by attribute path, whose values are settings."""
+    switches: tuple[tuple[str, Setting[bool]], ...] = ()
+    """The same of its buttons that stay down."""
     is_shown: bool = True
     """Whether it is open in the default layout."""
 
@@ -51,27 +53,39 @@ class PanelSpec:
         return cast(QWidget, getattr(importlib.import_module(module), name)(session))
 
     def bind(self, panel: QWidget, settings: Settings) -> None:
-        """Let the remembered spin boxes show their settings, and change them; a panel that
+        """Let the remembered controls show their settings, and change them; a panel that
         opens models itself gets all of them."""
         take_settings = getattr(panel, "take_settings", None)
         if take_settings is not None:
             take_settings(settings)
         for path, setting in self.remembers:
             box: QSpinBox = attrgetter(path)(panel)
-            box.setValue(settings.get(setting))
+            _show_number(box, setting, settings)
             box.valueChanged.connect(partial(settings.set, setting))
-            settings.changed.connect(partial(_show, box, setting, settings))
+            settings.changed.connect(partial(_show_number, box, setting, settings))
+        for path, switch in self.switches:
+            button: QAbstractButton = attrgetter(path)(panel)
+            _show_switch(button, switch, settings)
+            button.toggled.connect(partial(settings.set, switch))
+            settings.changed.connect(partial(_show_switch, button, switch, settings))
 
 
-def _show(box: QSpinBox, setting: Setting[int], settings: Settings, _key: str) -> None:
+def _show_number(box: QSpinBox, setting: Setting[int], settings: Settings, *_key: str) -> None:
     box.setValue(settings.get(setting))
+
+
+def _show_switch(
+    button: QAbstractButton, setting: Setting[bool], settings: Settings, *_key: str
+) -> None:
+    button.setChecked(settings.get(setting))
 
 
 _PANELS = "logitscope.gui.panels"
 
 PANELS: tuple[PanelSpec, ...] = (
     PanelSpec("text", mark("Panels", "Text"), "text", f"{_PANELS}.text:TextPanel",
-              Place.CENTRE, "Ctrl+1", "", 1, (("transport.length", RUN_LENGTH),)),
+              Place.CENTRE, "Ctrl+1", "", 1, (("transport.length", RUN_LENGTH),),
+              (("strip.marks", MARKS), ("strip.ids", IDS))),
     PanelSpec("distribution", mark("Panels", "Next token"), "bars",
               f"{_PANELS}.distribution:DistributionPanel", Place.RIGHT, "Ctrl+2", "F6", 11,
               (("count_box", BARS),)),

@@ -99,6 +99,20 @@ BARS = Setting(
     low=5,
     high=200,
 )
+MARKS = Setting(
+    "text/marks",
+    True,
+    APPEARANCE,
+    mark("Settings", "Whitespace marks"),
+    mark("Settings", "Whitespace and invisible characters of the tokens can be seen."),
+)
+IDS = Setting(
+    "text/ids",
+    False,
+    APPEARANCE,
+    mark("Settings", "Token ids"),
+    mark("Settings", "Ids stand below the tokens."),
+)
 MOTION = Setting(
     "appearance/motion",
     True,
@@ -157,6 +171,8 @@ TABLE: tuple[AnySetting, ...] = (
     THEME,
     ZOOM,
     BARS,
+    MARKS,
+    IDS,
     MOTION,
     RUN_LENGTH,
     OPEN_LAST,
