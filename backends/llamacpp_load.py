@@ -107,6 +107,10 @@ def _open_model(path: Path, plan: Plan, watch: Watch) -> Any:
     # Repacked weights would be a second copy in memory and take twice as long to load, for nothing
     # here: on AVX2 a Q4_K_M Llama of 150M reads 86 tokens/s without and 68 with, writes 24 and 23.
     parameters.use_extra_bufts = False
+    if not plan.gpu_layers:
+        # Left to itself, llama.cpp decides by the devices it finds. With layers on a GPU it may:
+        # one that shares the memory would hold the weights of a mapped file twice.
+        parameters.load_mode = lib.LLAMA_LOAD_MODE_MMAP
     parameters.progress_callback = callback = lib.llama_progress_callback(on_progress)
     watch.check()
     model = lib.llama_model_load_from_file(path_bytes(path), parameters)

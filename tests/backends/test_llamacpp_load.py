@@ -7,12 +7,23 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from llamacpp_loading import load
 
-from logitscope.backends.base import BackendError, Cancelled, ModelFileError, Watch
-from logitscope.backends.llamacpp_lib import LogTail
+from logitscope.backends.base import (
+    UNWATCHED,
+    BackendError,
+    Cancelled,
+    LoadOptions,
+    ModelFileError,
+    Watch,
+)
+from logitscope.backends.gguf_header import read_header
+from logitscope.backends.llamacpp_lib import LogTail, library
+from logitscope.backends.llamacpp_load import open_native
+from logitscope.backends.llamacpp_plan import make_plan
 
 pytestmark = pytest.mark.llama
 pytest.importorskip("llama_cpp", reason="the extra `llama` is not installed")
@@ -219,6 +230,40 @@ def test_a_split_model_loads_as_one(
     single.close()
     with pytest.raises(ModelFileError, match=r"later part.*00001-of"):
         load(parts[1])
+
+
+# -- mapping ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def load_modes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How llama.cpp was told to read each file."""
+    lib, modes = library(), []
+    original = lib.llama_model_load_from_file
+
+    def load_and_tell(path: bytes, parameters: Any) -> Any:
+        modes.append(parameters.load_mode)
+        return original(path, parameters)
+
+    monkeypatch.setattr(lib, "llama_model_load_from_file", load_and_tell)
+    return modes
+
+
+def test_weights_on_the_cpu_are_mapped(tiny_gguf: Path, load_modes: list[int]) -> None:
+    backend = load(tiny_gguf, LoadOptions(device="cpu", threads=1))
+    assert load_modes == [library().LLAMA_LOAD_MODE_MMAP]
+    maps = Path("/proc/self/maps")
+    # What the system says; by then the file itself has been closed again.
+    assert not maps.exists() or str(tiny_gguf.resolve()) in maps.read_text()
+    backend.close()
+
+
+def test_with_layers_on_a_gpu_the_library_chooses(tiny_gguf: Path, load_modes: list[int]) -> None:
+    plan = make_plan(read_header(tiny_gguf), LoadOptions(threads=1), can_offload=True)
+    assert plan.gpu_layers
+    # A build without a GPU takes the layers to the CPU by itself.
+    open_native(tiny_gguf, plan, "f32", UNWATCHED).free()
+    assert load_modes == [library().LLAMA_LOAD_MODE_AUTO]
 
 
 # -- progress and closing -----------------------------------------------------------------------
