@@ -47,6 +47,17 @@ WINDOW_LIBRARIES = {
     "libxcb-xkb.so.1": "libxcb-xkb1",
 }
 """What Qt loads for a window on an X11 screen."""
+ELSEWHERE = {
+    "darwin": {
+        "g++": "a C++ compiler (xcode-select --install)",
+        "python3-venv": "Python's own pip, ensurepip (install Python from python.org)",
+    },
+    "win32": {
+        "g++": "a C++ compiler (Visual Studio Build Tools, workload C++)",
+        "python3-venv": "Python's own pip, ensurepip (install Python from python.org)",
+    },
+}
+"""What the Debian packages are for, on systems that have none of them, and where to get it."""
 
 
 def main() -> int:
@@ -98,13 +109,31 @@ def missing_packages(kind: str) -> list[str]:
     missing = []
     if not python_of(VENV).exists() and not has_module("ensurepip"):
         missing.append("python3-venv")
-    built = any(VENV.glob("lib/python*/site-packages/llama_cpp"))
-    if not built and not (shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")):
+    if not is_built() and not has_compiler():
         missing.append("g++")
     if sys.platform == "linux":
         needed = QT_LIBRARIES | (WINDOW_LIBRARIES if kind == "run" else {})
         missing += [package for file, package in needed.items() if not loads(file)]
     return missing
+
+
+def is_built() -> bool:
+    """Whether llama.cpp is there already."""
+    places = ("lib/python*/site-packages/llama_cpp", "Lib/site-packages/llama_cpp")
+    return any(any(VENV.glob(place)) for place in places)
+
+
+def has_compiler() -> bool:
+    if sys.platform == "darwin":
+        # Without the tools, /usr/bin/clang++ is there too, and only offers to install them.
+        asked = subprocess.run(["xcode-select", "-p"], check=False, capture_output=True)
+        return asked.returncode == 0
+    if any(shutil.which(name) for name in ("c++", "g++", "clang++", "cl")):
+        return True
+    # Visual Studio's compiler is on the path of its own prompt only; CMake finds it where it is.
+    folders = {os.environ.get(name) for name in ("ProgramFiles", "ProgramFiles(x86)")} - {None}
+    compiler = "Microsoft Visual Studio/*/*/VC/Tools/MSVC"
+    return any(any(Path(str(folder)).glob(compiler)) for folder in folders)
 
 
 def has_module(name: str) -> bool:
@@ -126,18 +155,24 @@ def provide(packages: list[str]) -> int:
     if not packages:
         return 0
     names = " ".join(packages)
-    if sys.platform == "darwin":
-        return fail("A C++ compiler is missing: xcode-select --install")
+    if sys.platform in ELSEWHERE:
+        return fail("Missing: " + ", ".join(ELSEWHERE[sys.platform][name] for name in packages))
     if not shutil.which("apt-get"):
         return fail(f"Missing (Debian names): {names}: install them with your package manager")
     if os.geteuid() != 0:
         return fail(f"Missing: sudo apt-get install {names}")
     print(f"Installing with apt-get: {names}", flush=True)
-    quiet = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     command = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
     for step in (["apt-get", "update"], command):
-        result = subprocess.run(step, env=environment, check=False, **quiet)
+        result = subprocess.run(
+            step,
+            env=environment,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+        )
     if result.returncode:
         print(result.stderr[-2000:], file=sys.stderr)
         return fail(f"apt-get could not install: {names}")
