@@ -4,11 +4,13 @@ It is named by a pseudo-path, ``fake:`` and settings separated by commas, all of
 
     fake:vocab=1000,seed=1,context=4096,decode_ms=20,prefill_ms_per_token=1,load_ms=500,
     end_after=40,nan_after=50,template=plain|none|error|loop|stuck,
-    fail=load|prefill|decode,bug=…,abort=…,crash=…,hang=…,freeze=…,after=3
+    fail=load|prefill|decode,bug=…,abort=…,crash=…,hang=…,freeze=…,after=3,
+    sign=path
 
 ``fail`` raises BackendError and ``bug`` an unexpected error; ``abort`` and ``crash`` end the
 process with SIGABRT and SIGSEGV; ``hang`` never returns and ignores the cancel flag, ``freeze``
-the same while it holds the interpreter lock. ``after`` passes of the named phase go well first.
+the same while it holds the interpreter lock. Of these two, bytes in the named pipe ``sign`` are the
+proof: nothing else is done from then on. ``after`` passes of the named phase go well first.
 From ``end_after`` ids on, EOS is all but certain; from ``nan_after`` ids on, rows are NaN, as
 those of a damaged file.
 """

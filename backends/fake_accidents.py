@@ -13,6 +13,7 @@ from logitscope.backends.base import BackendError, ChatMessage
 from logitscope.backends.fake_settings import ACCIDENTS, FakeSettings
 
 _FOREVER = 1_000_000
+_MORE_THAN_A_PIPE = 8 << 20
 
 
 class Accidents:
@@ -29,10 +30,10 @@ class Accidents:
             return
         for accident in ACCIDENTS:
             if getattr(self._settings, accident) == phase:
-                _cause(accident, phase)
+                _cause(accident, phase, self._settings.sign)
 
 
-def _cause(accident: str, phase: str) -> None:
+def _cause(accident: str, phase: str, sign: str) -> None:
     if accident == "fail":
         raise BackendError(f"The fake model failed in {phase} as it was told to.", "a detail")
     if accident == "bug":
@@ -43,21 +44,27 @@ def _cause(accident: str, phase: str) -> None:
     if accident == "crash":
         os.kill(os.getpid(), signal.SIGSEGV)
     if accident == "hang":
-        _hang()
-    _freeze()
+        _hang(sign)
+    _freeze(sign)
 
 
-def _hang() -> None:
+def _hang(sign: str) -> None:
+    if sign:
+        os.write(os.open(sign, os.O_WRONLY), b"!")
     while True:
         time.sleep(_FOREVER)
 
 
-def _freeze() -> None:
+def _freeze(sign: str = "") -> None:
     """Wait in native code with the interpreter lock held: no Python thread runs any more, and no
     signal handler either, because a mutex, unlike a sleep, is not left on a signal."""
     if sys.platform == "win32":
         ctypes.PyDLL("kernel32").Sleep(-1)
     library = ctypes.PyDLL(None)
+    if sign:
+        # Between two calls another thread could still run. This one tells of itself and does not
+        # return as long as nobody empties the pipe, which holds far less.
+        library.write(os.open(sign, os.O_WRONLY), bytes(_MORE_THAN_A_PIPE), _MORE_THAN_A_PIPE)
     mutex = ctypes.create_string_buffer(256)
     library.pthread_mutex_init(mutex, None)
     library.pthread_mutex_lock(mutex)

@@ -34,6 +34,7 @@ class FakeSettings:
     crash: str = ""
     hang: str = ""
     freeze: str = ""
+    sign: str = ""
     after: int = 0
 
     @classmethod
