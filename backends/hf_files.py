@@ -19,6 +19,14 @@ from logitscope.backends.base import ModelFileError
 MAX_HEADER_BYTES = 100_000_000
 """The limit of the safetensors library itself."""
 
+LARGEST_TEXT = 16 << 20
+"""Bytes of a configuration; those of the largest known models have less than one MB."""
+LARGEST_INDEX = 64 << 20
+"""Bytes of the list of weights in shards; of a model of 700 billion parameters it has 9 MB."""
+LARGEST_TOKENIZER = 64 << 20
+"""Bytes of a tokenizer; one of 262,144 entries has 33 MB. What is made of JSON takes up to 24
+times its length in memory, and the process that loads a model has no limit of its own."""
+
 DTYPE_BITS = {
     "BOOL": 8,
     "U8": 8,
@@ -49,6 +57,9 @@ OTHER_JSON_FILES = (
     "generation_config.json",
     "added_tokens.json",
 )
+
+OTHER_TEXTS = ("chat_template.jinja", "chat_template.json", "merges.txt", "processor_config.json")
+"""What transformers reads besides, each whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,21 +161,28 @@ def _unreadable(path: Path, error: OSError) -> str:
     return f"{path} cannot be read ({error.strerror or error}): check the disk and the path."
 
 
-def _read_bytes(path: Path) -> bytes:
+def _read_bytes(path: Path, most: int = LARGEST_TEXT) -> bytes:
     try:
         # Opening a pipe waits for who writes into it, perhaps without end.
         if path.exists() and not path.is_file():
             raise ModelFileError(f"{path} is not an ordinary file: download it again.")
-        return path.read_bytes()
+        with path.open("rb") as file:
+            raw = file.read(most + 1)
+        if len(raw) > most:
+            raise ModelFileError(
+                f"{path.name} in {path.parent} is longer than {most >> 20} MB, which no such file "
+                "is: download it again."
+            )
+        return raw
     except FileNotFoundError:
         raise ModelFileError(f"{path.parent} lacks {path.name}: download it again.") from None
     except OSError as error:
         raise ModelFileError(_unreadable(path, error), str(error)) from None
 
 
-def _read_object(path: Path, digest: Any = None) -> dict[str, Any]:
+def _read_object(path: Path, digest: Any = None, most: int = LARGEST_TEXT) -> dict[str, Any]:
     """A JSON file that must hold an object."""
-    raw = _read_bytes(path)
+    raw = _read_bytes(path, most)
     if digest is not None:
         digest.update(raw)
     try:
@@ -199,6 +217,9 @@ def _check_configuration(path: Path, config: dict[str, Any]) -> None:
     for name in OTHER_JSON_FILES:
         if (path / name).exists():
             _read_object(path / name)
+    for name in OTHER_TEXTS:
+        if (path / name).exists():
+            _read_bytes(path / name)
 
 
 def _check_tokenizer(path: Path, digest: Any) -> None:
@@ -208,10 +229,12 @@ def _check_tokenizer(path: Path, digest: Any) -> None:
             f"{path} has no tokenizer (tokenizer.json): download the tokenizer files into the "
             "same folder."
         )
+    for name in present[1:]:
+        _read_bytes(path / name, LARGEST_TOKENIZER)
     if present[0].endswith(".json"):
-        _read_object(path / present[0], digest=digest)
+        _read_object(path / present[0], digest, LARGEST_TOKENIZER)
     else:
-        digest.update(_read_bytes(path / present[0]))
+        digest.update(_read_bytes(path / present[0], LARGEST_TOKENIZER))
 
 
 def weight_files(path: Path) -> list[Path]:
@@ -237,7 +260,7 @@ def weight_files(path: Path) -> list[Path]:
 
 
 def _shards(index: Path) -> list[Path]:
-    weight_map = _read_object(index).get("weight_map")
+    weight_map = _read_object(index, most=LARGEST_INDEX).get("weight_map")
     if not isinstance(weight_map, dict) or not all(
         isinstance(name, str) and Path(name).name == name for name in weight_map.values()
     ):

@@ -23,10 +23,18 @@ from logitscope.backends.summary import (
     MemoryEstimate,
     context_for,
     estimate_memory,
+    least_memory,
     summarize,
 )
 
-__all__ = ["HeaderSummary", "MemoryEstimate", "context_for", "estimate_memory", "inspect"]
+__all__ = [
+    "HeaderSummary",
+    "MemoryEstimate",
+    "context_for",
+    "estimate_memory",
+    "inspect",
+    "least_memory",
+]
 
 SECONDS = 10.0
 MEMORY_BYTES = 2 << 30

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from logitscope.backends import bigram
-from logitscope.backends.base import ModelFileError
+from logitscope.backends.base import LoadOptions, ModelFileError
 from logitscope.backends.gguf_header import GgufHeader, read_header
 from logitscope.backends.hf_files import ModelFolder, inspect_folder
 from logitscope.backends.llamacpp_plan import (
+    SMALLEST_CONTEXT,
     USUAL_CONTEXT,
     buffer_bytes,
     kv_bytes_per_token,
@@ -90,6 +91,12 @@ def _buffers(summary: HeaderSummary, context: int) -> int:
     if summary.format.startswith("GGUF"):
         return buffer_bytes(summary.n_vocab or 1, summary.head_count or 1, context)
     return BIGRAM_BYTES if summary.format == BIGRAM_FORMAT else PYTORCH_BYTES
+
+
+def least_memory(summary: HeaderSummary, options: LoadOptions) -> MemoryEstimate:
+    """With the shortest context that loading chooses by itself, or with the one asked for."""
+    context = context_for(summary, options.context_length or SMALLEST_CONTEXT)
+    return estimate_memory(summary, context, options.cache_type)
 
 
 def context_for(summary: HeaderSummary, asked: int | None = None) -> int:

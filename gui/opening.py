@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
@@ -18,6 +19,7 @@ from logitscope.backends.registry import choose
 from logitscope.gui.background import Background
 from logitscope.gui.message import Action, Message, Severity, Topic
 from logitscope.gui.notify import Messages
+from logitscope.gui.panels.model import size_text
 from logitscope.gui.session import Session
 from logitscope.gui.settings import OPEN_LAST, Settings, exists, is_on_disk
 from logitscope.gui.widgets.insets import inset_numbers
@@ -67,43 +69,75 @@ class Opener(QObject):
         except BackendError as error:
             self._refuse(error)
             return
-        load = partial(
-            self._session.open_model, path, backend, options or self._settings.load_options()
-        )
+        options = options or self._settings.load_options()
         if self._session.model is not None and is_on_disk(path):
-            self._look_first(Path(path), load)
+            self._look_first(path, backend, options)
         else:
-            load()
+            self._session.open_model(path, backend, options)
 
-    def _look_first(self, path: Path, load: Callable[[], None]) -> None:
-        """A file that is damaged does not take the loaded model away: its header is read before."""
+    def _look_first(self, path: str, backend: str, options: LoadOptions) -> None:
+        """What is damaged or too large does not take the loaded model away: its header is read
+        before."""
         from logitscope.backends.inspect import inspect
 
         wish = self._newest
+        name = Path(path).name
+        load = partial(self._session.open_model, path, backend, options)
         said = QTimer(self, interval=PATIENCE_MS, singleShot=True)
 
         def say() -> None:
             if wish == self._newest:
-                words = self.tr("Looking at {name} …").format(name=path.name)
+                words = self.tr("Looking at {name} …").format(name=name)
                 self._messages.say(words, topic=Topic.MODEL)
 
         said.timeout.connect(say)
         said.start()
 
-        def ended(problem: Exception | None) -> None:
+        def ended(obstacle: Message | None) -> None:
             said.deleteLater()
             if wish != self._newest:
                 return
             self._messages.settle(Topic.MODEL)
-            if isinstance(problem, BackendError):
-                self._refuse(problem)
-            else:
+            if obstacle is None:
                 load()
+            else:
+                self._messages.put(obstacle)
+                self.refused.emit()
 
         def done(summary: HeaderSummary) -> None:
-            ended(ModelFileError(summary.refusal) if summary.refusal else None)
+            if summary.refusal:
+                ended(self._refusal(ModelFileError(summary.refusal)))
+            else:
+                ended(self._shortage(summary, options, load))
 
-        self.background.start(partial(inspect, path), done, ended)
+        def failed(error: Exception) -> None:
+            ended(self._refusal(error) if isinstance(error, BackendError) else None)
+
+        self.background.start(partial(inspect, Path(path)), done, failed)
+
+    def _shortage(
+        self, summary: HeaderSummary, options: LoadOptions, load: Callable[[], None]
+    ) -> Message | None:
+        """What to say of a model that may not fit into the memory there is. On a GPU it takes less
+        than is said, so that it can be opened all the same."""
+        from logitscope.backends.inspect import least_memory
+
+        estimate = least_memory(summary, options)
+        model = self._session.model
+        free = psutil.virtual_memory().available + (0 if model is None else model.weight_bytes)
+        if estimate.total <= free:
+            return None
+        words = self.tr(
+            "{name} may not fit: it needs about {needed} of memory ({weights} of weights), and "
+            "{free} are free. The loaded model stays."
+        ).format(
+            name=Path(summary.path).name,
+            needed=size_text(estimate.total),
+            weights=size_text(estimate.weights),
+            free=size_text(free),
+        )
+        anyway = Action(self.tr("Open it all the same"), load)
+        return Message(words, "", Severity.PROBLEM, (anyway,), Topic.MODEL)
 
     def open_entry(self, entry: LibraryEntry) -> None:
         """Open a model of the library; the packaged one is put together first."""

@@ -8,6 +8,7 @@ import pickle
 import re
 import shutil
 import struct
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 
 from logitscope.backends import hf, hf_load
 from logitscope.backends.base import BackendError, LoadOptions, ModelFileError, NotEnoughMemory
+from logitscope.backends.hf_files import inspect_folder
 
 pytest.importorskip("transformers", reason="the extra `torch` is not installed")
 pytestmark = pytest.mark.torch
@@ -260,6 +262,36 @@ def test_a_pipe_in_a_folder_is_refused_without_waiting(folder: Path, name: str) 
         hf.load(folder, CPU)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "config.json",
+        "generation_config.json",
+        "chat_template.jinja",
+        "merges.txt",
+        "tokenizer.json",
+        "vocab.json",
+        "model.safetensors.index.json",
+    ],
+)
+def test_a_file_of_gigabytes_that_cannot_be_one_is_not_read(folder: Path, name: str) -> None:
+    """No file is read further than any such file is long, also in a process without a limit."""
+    if name == "model.safetensors.index.json":
+        (folder / WEIGHTS).unlink()
+    path = folder / name
+    path.touch()
+    os.truncate(path, 3 << 30)
+    tracemalloc.start()
+    try:
+        with pytest.raises(
+            ModelFileError, match=rf"^{re.escape(name)} in .* is longer than \d+ MB"
+        ):
+            inspect_folder(folder)
+        assert tracemalloc.get_traced_memory()[1] < 200 << 20
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")
 def test_a_folder_that_may_not_be_read(folder: Path) -> None:
     folder.chmod(0)
@@ -271,10 +303,10 @@ def test_a_folder_that_may_not_be_read(folder: Path) -> None:
 
 
 def test_permission_denied_is_said_in_words(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: Path) -> bytes:
+    def refuse(self: Path, mode: str) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(ModelFileError, match=r"No permission to read .*config\.json"):
         hf.load(folder, CPU)
 

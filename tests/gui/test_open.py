@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
 from dropping import SLOW_MS, Load
 from PySide6.QtCore import Qt
@@ -186,6 +188,22 @@ def test_the_options_show_header_and_memory_before_loading(
     dialog.threads.setValue(2)
     dialog.buttons.button(QDialogButtonBox.StandardButton.Open).click()
     assert wanted == [(str(tiny_gguf), "", LoadOptions(context_length=200, threads=2))]
+
+
+def test_the_options_say_where_the_memory_may_not_do(
+    qtbot: QtBot, window: MainWindow, tiny_gguf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dialog = open_with_options(qtbot, window, tiny_gguf)
+    qtbot.waitUntil(lambda: dialog.estimate is not None, timeout=SLOW_MS)
+    assert dialog.estimate is not None
+    dialog.context.setValue(200)
+    for free, is_short in ((dialog.estimate.total, False), (dialog.estimate.total - 1, True)):
+        monkeypatch.setattr(
+            psutil, "virtual_memory", lambda free=free: SimpleNamespace(available=free)
+        )
+        dialog.context.valueChanged.emit(200)
+        assert ("This may not fit." in dialog.memory.text()) == is_short
+    dialog.reject()
 
 
 def test_what_is_typed_into_the_options_replaces_the_path(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -10,6 +11,8 @@ from dropping import SLOW_MS, Load, Read, drop, files, shown
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
+from logitscope.backends.base import LoadOptions
+from logitscope.backends.inspect import inspect, least_memory
 from logitscope.gui.dialogs.messages import BugDialog
 from logitscope.gui.main_window import MainWindow
 from logitscope.gui.message import Severity
@@ -91,6 +94,47 @@ def test_a_file_that_is_cut_does_not_take_the_loaded_model_away(
     assert loaded.session.model is model
     assert models == []
     assert loaded.session.row_is_current
+
+
+def leave_free(monkeypatch: pytest.MonkeyPatch, n_bytes: int) -> None:
+    monkeypatch.setattr(
+        psutil, "virtual_memory", lambda: SimpleNamespace(available=n_bytes, total=n_bytes)
+    )
+
+
+def test_a_model_that_may_not_fit_does_not_take_the_loaded_model_away(
+    qtbot: QtBot, loaded: MainWindow, tiny_gguf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = loaded.session
+    model = session.model
+    assert model is not None
+    leave_free(monkeypatch, 1_000_000)
+    loaded.opener.open(str(tiny_gguf))
+    qtbot.waitUntil(lambda: bool(loaded.toasts.toasts), timeout=SLOW_MS)
+    message = shown(loaded)
+    from gguf import GGUFReader
+
+    weights = sum(int(tensor.n_bytes) for tensor in GGUFReader(tiny_gguf).tensors)
+    assert f"({weights / 1e3:.0f} kB of weights)" in message.sentence
+    assert f"{(1_000_000 + model.weight_bytes) / 1e6:.1f} MB are free" in message.sentence
+    assert session.model is model
+    assert session.loading_path is None
+    (anyway,) = message.actions
+    anyway.call()
+    assert session.loading_path == str(tiny_gguf)
+    assert loaded.toasts.toasts == []
+
+
+def test_a_model_that_fits_with_a_short_context_is_not_asked_about(
+    qtbot: QtBot, loaded: MainWindow, tiny_gguf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = loaded.session
+    least = least_memory(inspect(tiny_gguf), LoadOptions())
+    assert session.model is not None
+    leave_free(monkeypatch, least.total - session.model.weight_bytes)
+    loaded.opener.open(str(tiny_gguf))
+    qtbot.waitUntil(lambda: session.loading_path is not None, timeout=SLOW_MS)
+    assert loaded.toasts.toasts == []
 
 
 def test_a_model_whose_numbers_are_no_logits_has_a_way_back(
