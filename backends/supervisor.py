@@ -198,7 +198,7 @@ class Supervisor:
         busy = self._flags.busy
         number = busy if busy in open_numbers else 0
         doing = "loading" if self._ring is None else "working" if busy else "waiting"
-        sentence = self._reason or death_sentence(exit_code, doing, tail)
+        sentence = self._reason or death_sentence(exit_code, doing, tail, self._load.path)
         self._pass_on(Died(number, sentence, tail))
 
     def _pass_on(self, reply: Reply) -> None:

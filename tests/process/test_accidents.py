@@ -46,6 +46,10 @@ def test_a_crash_is_told_and_a_reload_works(client, phase, accident, name) -> No
     assert isinstance(reply, Died)
     assert reply.number == number
     assert name in reply.sentence
+    # Loading the same file again would end the same way; anything else can be tried again.
+    assert ("load it again" in reply.sentence) is (phase != "load")
+    assert ("probably damaged" in reply.sentence) is (phase == "load")
+    assert reply.sentence.startswith(f"fake:{accident}=load ") is (phase == "load")
     assert f"fake: about to {accident} in {phase}" in reply.detail
     # The traceback of faulthandler: where the library was called.
     assert "fake_accidents.py" in reply.detail
@@ -212,4 +216,29 @@ def test_a_template_that_fails_is_a_sentence(client, template) -> None:
     ],
 )
 def test_an_exit_code_is_told_in_words(exit_code, words) -> None:
-    assert words in death_sentence(exit_code, "working", "")
+    sentence = death_sentence(exit_code, "working", "", "/models/some.gguf")
+    assert words in sentence
+    assert "load it again" in sentence
+
+
+@pytest.mark.parametrize("number", [signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE])
+def test_a_file_that_crashes_its_library_is_named(number) -> None:
+    sentence = death_sentence(-number, "loading", "", "/models/some.GGUF")
+    assert sentence == (
+        f"some.GGUF made llama.cpp crash while loading ({number.name}): it is probably damaged, or "
+        "made for another version of llama.cpp; get it again or choose another model."
+    )
+    folder = death_sentence(-number, "loading", "", "/models/folder")
+    assert folder.startswith("folder made the model library crash")
+    assert "llama.cpp" not in folder
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "words"),
+    [(-signal.SIGKILL, "lack of memory"), (-signal.SIGILL, "SIGILL"), (3, "exit code 3")],
+)
+def test_what_is_no_fault_of_the_file_keeps_its_advice(exit_code, words) -> None:
+    sentence = death_sentence(exit_code, "loading", "", "/models/some.gguf")
+    assert words in sentence
+    assert "load it again" in sentence
+    assert "damaged" not in sentence
