@@ -5,10 +5,12 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+from hang_sign import hang_sign
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QToolButton, QWidget
@@ -340,20 +342,24 @@ def test_larger_text_is_larger_everywhere(window: MainWindow) -> None:
 # -- the end ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "model", ["fake:vocab=500,decode_ms=50", "fake:vocab=500,hang=decode,after=9"]
-)
-def test_closing_ends_a_busy_model_within_a_second(
-    qtbot: QtBot, window: MainWindow, load: Load, read: Read, model: str
+PATIENCE = 1.5
+"""Seconds: 0.9 of grace for a model that does not obey, and the rest for a busy machine."""
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+def test_closing_ends_a_busy_model_soon(
+    qtbot: QtBot, window: MainWindow, load: Load, read: Read, tmp_path: Path, *, hangs: bool
 ) -> None:
-    load(window, model)
-    read(window, "The sky is")
-    window.session.run(1000)
-    qtbot.waitUntil(lambda: window.session.is_running)
+    with hang_sign(tmp_path) as sign:
+        accident = f"hang=decode,after=9,sign={sign.path}" if hangs else "decode_ms=50"
+        load(window, f"fake:vocab=500,{accident}")
+        read(window, "The sky is")
+        window.session.run(1000)
+        qtbot.waitUntil(sign.is_given if hangs else lambda: window.session.is_running)
     children = psutil.Process().children(recursive=True)
     start = time.monotonic()
     window.close()
-    assert time.monotonic() - start < 1.5
+    assert time.monotonic() - start < PATIENCE
     for child in children:
         with_model = child.is_running() and child.status() != psutil.STATUS_ZOMBIE
         assert not with_model or "resource_tracker" in " ".join(child.cmdline())
@@ -363,7 +369,7 @@ def test_closing_while_loading_ends_it_too(window: MainWindow) -> None:
     window.opener.open("fake:vocab=500,load_ms=60000")
     start = time.monotonic()
     window.close()
-    assert time.monotonic() - start < 1.5
+    assert time.monotonic() - start < PATIENCE
 
 
 def test_the_keyboard_is_in_the_prompt_at_first(window: MainWindow, qtbot: QtBot) -> None:

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 from dropping import SLOW_MS, Load, Read, drop, files, shown
+from hang_sign import hang_sign
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
@@ -221,14 +222,14 @@ def test_what_is_typed_while_a_death_is_on_its_way_says_nothing_else(
 
 
 def test_stop_ends_a_model_that_does_not_obey(
-    qtbot: QtBot, window: MainWindow, load: Load, read: Read
+    qtbot: QtBot, window: MainWindow, load: Load, read: Read, tmp_path: Path
 ) -> None:
-    load(window, "fake:vocab=500,hang=decode,after=9")
-    read(window, "The sky is")
-    window.session.run(1000)
-    # All that come before it hangs, one more where the row of <bos> was not asked for: with fewer,
-    # a slow machine could stop it before it does.
-    qtbot.waitUntil(lambda: len(window.session.document.path) >= 11, timeout=SLOW_MS)
+    with hang_sign(tmp_path) as sign:
+        load(window, f"fake:vocab=500,hang=decode,after=9,sign={sign.path}")
+        read(window, "The sky is")
+        window.session.run(1000)
+        qtbot.waitUntil(sign.is_given, timeout=SLOW_MS)
+    qtbot.waitUntil(lambda: bool(window.session.document.tail_ids), timeout=SLOW_MS)
     written = window.session.document.tail_ids
     qtbot.keyClick(window, Qt.Key.Key_Escape)
     assert not window.session.is_running

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import select
 import signal
 import subprocess
 import sys
@@ -12,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from hang_sign import HangSign, hang_sign
 
 SCRIPT = Path(__file__).with_name("vanishing_parent.py")
 TIMEOUT = 30.0
@@ -28,29 +27,15 @@ arguments = pytest.mark.parametrize(
 )
 
 
-class Sign:
-    """The pipe in which a hanging child tells that it hangs, held open until the test is over."""
-
-    def __init__(self, path: Path) -> None:
-        os.mkfifo(path)
-        self.path = path
-        self.descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-
-    def wait(self) -> None:
-        """Wait until it hangs for sure. What it has written stays, or a frozen one would go on."""
-        assert select.select([self.descriptor], [], [], TIMEOUT)[0], "the child does not hang"
-
-
 @pytest.fixture
-def sign(tmp_path: Path) -> Iterator[Sign]:
-    made = Sign(tmp_path / "sign")
-    yield made
-    os.close(made.descriptor)
+def sign(tmp_path: Path) -> Iterator[HangSign]:
+    with hang_sign(tmp_path) as made:
+        yield made
 
 
 @contextmanager
 def started(
-    arguments: list[str], stdin: int, sign: Sign
+    arguments: list[str], stdin: int, sign: HangSign
 ) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """The script in an interpreter of its own, and the id of its child, which hangs if told to."""
     path, *ids = arguments
@@ -60,7 +45,7 @@ def started(
         try:
             pid = int(parent.stdout.readline())
             if hangs:
-                sign.wait()
+                assert sign.is_given(TIMEOUT), "the child does not hang"
             yield parent, pid
         finally:
             parent.kill()
