@@ -12,9 +12,7 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
     QFrame,
-    QHBoxLayout,
     QLabel,
-    QLineEdit,
     QPlainTextEdit,
     QPushButton,
     QRadioButton,
@@ -33,9 +31,9 @@ from logitscope.gui import theme
 from logitscope.gui.export_menu import ExportMenu, TableMaker
 from logitscope.gui.guessing_game import GuessingGame, Phase
 from logitscope.gui.panels import game_words
+from logitscope.gui.panels.game_parts import Answer, flow_of, row_of
 from logitscope.gui.session import Session
 from logitscope.gui.widgets.expected_bars import ExpectedBars
-from logitscope.gui.widgets.flow_row import FlowRow
 from logitscope.gui.widgets.plain import plain, rich
 from logitscope.gui.words import mark, translated
 
@@ -130,7 +128,7 @@ class GamePanel(QWidget):
         self._confidences = self._group(*self.sure)
         self.sure[USUAL_CONFIDENCE].setChecked(True)
         self.choices = [QPushButton() for _ in range(CANDIDATES)]
-        self.typed = _Answer(placeholderText=self.tr("what comes next"))
+        self.typed = Answer(placeholderText=self.tr("what comes next"))
         self.typed.setAccessibleName(self.tr("Your guess"))
         self.guess = QPushButton(self.tr("Guess"))
         self.says = rich(QLabel(wordWrap=True))
@@ -175,19 +173,19 @@ class GamePanel(QWidget):
         column = QVBoxLayout(body)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(theme.GRID)
-        column.addLayout(_row(self.source, self.begin, stretch=0))
+        column.addLayout(row_of(self.source, self.begin, stretch=0))
         column.addWidget(self.own)
         column.addWidget(self.known)
         label = plain(QLabel(self.tr("How sure?")))
-        column.addWidget(_flow(label, *self.sure))
-        column.addLayout(_row(self.picks, self.types))
+        column.addWidget(flow_of(label, *self.sure))
+        column.addLayout(row_of(self.picks, self.types))
         column.addLayout(choices)
-        column.addLayout(_row(self.typed, self.guess, stretch=0))
+        column.addLayout(row_of(self.typed, self.guess, stretch=0))
         column.addWidget(self.says)
-        column.addLayout(_row(self.next, self.skip))
+        column.addLayout(row_of(self.next, self.skip))
         column.addWidget(self.score)
         column.addWidget(self.bars)
-        column.addLayout(_row(self.look, self.reset))
+        column.addLayout(row_of(self.look, self.reset))
         column.addStretch(1)
         area = QScrollArea()
         area.setWidgetResizable(True)
@@ -372,29 +370,3 @@ class GamePanel(QWidget):
             self.setFocus()
         elif is_revealed and self.picks.isChecked():
             self.next.setFocus()
-
-
-class _Answer(QLineEdit):
-    """Keeps Return to itself: Qt passes it on, and the panel would go on with the same press."""
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        super().keyPressEvent(event)
-        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}:
-            event.accept()
-
-
-def _flow(*widgets: QWidget) -> FlowRow:
-    row = FlowRow()
-    for widget in widgets:
-        row.add(widget)
-    return row
-
-
-def _row(*widgets: QWidget, stretch: int = 1) -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setSpacing(theme.GRID)
-    for index, widget in enumerate(widgets):
-        row.addWidget(widget, int(stretch == 0 and index == 0))
-    if stretch:
-        row.addStretch(stretch)
-    return row
