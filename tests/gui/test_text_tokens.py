@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import cast
 
 import pytest
@@ -192,3 +193,14 @@ def test_the_tooltip_of_a_generated_token_has_its_numbers(
     assert f"rank {step.rank}" in text
     assert text.count("<tr>") == len(step.top_ids) == 10
     assert "rank" not in sky._tooltip_of(1)
+
+
+def test_the_tooltip_of_a_token_of_the_prompt_has_its_bytes(
+    qtbot: QtBot, session: Session, sky: TextPanel
+) -> None:
+    sky.editor.setPlainText("é\n")
+    settle(qtbot, session)
+    said = " ".join(sky._tooltip_of(token) for token in range(session.prompt_length))
+    # UTF-8: U+00E9 has two bytes, the line feed one.
+    figures = " ".join(re.findall(r"bytes ([0-9A-F ]+)", said)).split()
+    assert figures == ["C3", "A9", "0A"]
