@@ -109,6 +109,9 @@ class LoadOptions:
     gpu_layers: int | None = None
     cache_type: str = "f16"
     """KV cache of llama.cpp: ``f16`` or ``f32``."""
+    flash_attention: bool | None = None
+    """Of llama.cpp: where it can, or not at all. By itself on a GPU only: on the CPU the
+    probabilities are others (see docs/backends.md)."""
     device: str | None = None
     """PyTorch device: ``cuda``, ``mps`` or ``cpu``; of llama.cpp ``cpu`` alone, which puts no
     layer on a GPU."""

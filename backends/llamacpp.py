@@ -267,8 +267,14 @@ def _describe(header: GgufHeader, plan: Plan, native: Native, has_template: bool
             offload=bool(native.device),
             cut_cache=native.can_be_cut,
         ),
-        notes=plan.notes,
+        notes=(*plan.notes, *_flash_notes(native)),
     )
+
+
+def _flash_notes(native: Native) -> tuple[str, ...]:
+    if not native.flash_attention or native.device:
+        return ()
+    return ("Flash attention is on: the probabilities differ from those without it.",)
 
 
 def _kv_bytes_per_token(plan: Plan, native: Native) -> float:

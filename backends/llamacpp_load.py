@@ -17,6 +17,7 @@ from logitscope.vocabulary import Vocabulary
 
 _MEMORY = re.compile(r"alloc|out of memory|memory", re.IGNORECASE)
 _DEVICE = re.compile(r"using device (\S+) \(([^)]*)\)")
+_FLASH = re.compile(r"Flash Attention enabled")
 _KV_BUFFER = re.compile(r"KV buffer size = +([\d.]+) MiB")
 _GGML_TYPES = {"f32": 0, "f16": 1}
 
@@ -34,6 +35,8 @@ class Native:
     can_be_cut: bool
     """Whether the model's memory can be cut back; a recurrent state cannot."""
     cache_type: str
+    flash_attention: bool
+    """Whether llama.cpp takes it, as it logged."""
     device: str
     """Name of the GPU, or ""."""
     kv_bytes: float
@@ -77,6 +80,7 @@ def open_native(path: Path, plan: Plan, cache_type: str, watch: Watch) -> Native
         sequences=sequences,
         can_be_cut=can_be_cut,
         cache_type=cache_type,
+        flash_attention=any(map(_FLASH.search, lines)),
         device=", ".join(devices) if plan.gpu_layers else "",
         kv_bytes=sum(buffers) * 2**20,
         kv_rounding=0.01 * 2**20 * len(buffers),
@@ -136,11 +140,9 @@ def open_context(path: Path, model: Any, plan: Plan, cache_type: str, sequences:
     parameters.kv_unified = sequences > 1
     # Sliding-window layers keep the whole text, or no rewind would be possible.
     parameters.swa_full = True
-    # On the CPU flash attention saves 2 to 4 % of a decode and changes the numbers (Gemma 3 270M: a
-    # probability by 0.1; see docs/backends.md); on a GPU it is what everybody runs.
     parameters.flash_attn_type = (
         lib.LLAMA_FLASH_ATTN_TYPE_AUTO
-        if plan.gpu_layers and cache_type != "f32"
+        if plan.flash_attention
         else lib.LLAMA_FLASH_ATTN_TYPE_DISABLED
     )
     context = lib.llama_init_from_model(model, parameters)

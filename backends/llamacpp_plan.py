@@ -45,6 +45,8 @@ class Plan:
     """Whether the cache keeps what lies behind a fork."""
     gpu_layers: int
     """0: all on the CPU; -1: all on the GPU."""
+    flash_attention: bool
+    """Whether llama.cpp may take it."""
     kv_bytes_per_token: float
     notes: tuple[str, ...]
 
@@ -118,6 +120,7 @@ def make_plan(
         threads=options.threads or physical_cores(),
         branches=options.branches,
         gpu_layers=layers,
+        flash_attention=_takes_flash(options, layers),
         kv_bytes_per_token=kv,
         notes=notes,
     )
@@ -127,6 +130,14 @@ def _width(cache_type: str) -> int:
     if cache_type not in ELEMENT_BYTES:
         raise ValueError(f"the cache type is f16 or f32, not {cache_type!r}")
     return ELEMENT_BYTES[cache_type]
+
+
+def _takes_flash(options: LoadOptions, gpu_layers: int) -> bool:
+    """On the CPU it saves 4 % of a decode and changes the numbers (Gemma 3 270M: a probability by
+    0.1); on a GPU it is what everybody runs."""
+    if options.flash_attention is not None:
+        return options.flash_attention
+    return gpu_layers != 0 and options.cache_type != "f32"
 
 
 def _wanted_context(header: GgufHeader, options: LoadOptions) -> tuple[int, tuple[str, ...]]:

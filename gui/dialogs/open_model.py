@@ -38,8 +38,11 @@ from logitscope.gui.settings import (
     AUTOMATIC_LAYERS,
     CACHE_TYPE,
     CONTEXT,
+    FLASH,
+    FLASH_VALUES,
     GPU_LAYERS,
     THREADS,
+    Setting,
     Settings,
 )
 from logitscope.gui.widgets.memory_bar import MemoryBar, Part
@@ -74,7 +77,8 @@ class OpenModelDialog(QDialog):
         self.context = self._number_box(settings.get(CONTEXT), CONTEXT.low, CONTEXT.high)
         self.threads = self._number_box(settings.get(THREADS), THREADS.low, THREADS.high)
         self.layers = self._number_box(settings.get(GPU_LAYERS), GPU_LAYERS.low, GPU_LAYERS.high)
-        self.cache = self._cache_box(settings.get(CACHE_TYPE))
+        self.cache = _choice_box(CACHE_TYPE, settings.get(CACHE_TYPE))
+        self.flash = _choice_box(FLASH, settings.get(FLASH))
         self.bar = MemoryBar()
         self.memory = plain(QLabel(wordWrap=True))
         self._lay_out()
@@ -107,13 +111,6 @@ class OpenModelDialog(QDialog):
         box.setValue(value)
         return box
 
-    def _cache_box(self, value: str) -> QComboBox:
-        box = QComboBox()
-        for choice, label in CACHE_TYPE.choices:
-            box.addItem(translated("Settings", label), choice)
-        box.setCurrentIndex(box.findData(value))
-        return box
-
     def _lay_out(self) -> None:
         form = QFormLayout()
         form.setHorizontalSpacing(16)
@@ -127,6 +124,7 @@ class OpenModelDialog(QDialog):
             (self.tr("Threads"), self.threads),
             (self.tr("GPU layers"), self.layers),
             (self.tr("KV cache"), self.cache),
+            (self.tr("Flash attention"), self.flash),
         ):
             field.setAccessibleName(title)
             form.addRow(title, field)
@@ -248,10 +246,19 @@ class OpenModelDialog(QDialog):
             threads=None if self.threads.value() == AUTOMATIC else self.threads.value(),
             gpu_layers=None if layers == AUTOMATIC_LAYERS else layers,
             cache_type=str(self.cache.currentData()),
+            flash_attention=FLASH_VALUES[str(self.flash.currentData())],
         )
         self.accept()
         path = str(Path(self.path.text().strip()).expanduser())
         self.wanted.emit(path, str(self.backend.currentData()), options)
+
+
+def _choice_box(setting: Setting[str], value: str) -> QComboBox:
+    box = QComboBox()
+    for choice, label in setting.choices:
+        box.addItem(translated("Settings", label), choice)
+    box.setCurrentIndex(box.findData(value))
+    return box
 
 
 def _described(summary: HeaderSummary) -> str:

@@ -186,8 +186,11 @@ def test_the_options_show_header_and_memory_before_loading(
     dialog.wanted.connect(lambda *what: wanted.append(what))
     dialog.wanted.disconnect(window.opener.open)
     dialog.threads.setValue(2)
+    dialog.flash.setCurrentIndex(dialog.flash.findData("on"))
     dialog.buttons.button(QDialogButtonBox.StandardButton.Open).click()
-    assert wanted == [(str(tiny_gguf), "", LoadOptions(context_length=200, threads=2))]
+    assert wanted == [
+        (str(tiny_gguf), "", LoadOptions(context_length=200, threads=2, flash_attention=True))
+    ]
 
 
 def test_the_options_say_where_the_memory_may_not_do(

@@ -18,6 +18,7 @@ from logitscope.gui.settings import (
     BARS,
     CACHE_TYPE,
     CONTEXT,
+    FLASH,
     GPU_LAYERS,
     OPEN_LAST,
     RECENT_LIMIT,
@@ -105,6 +106,9 @@ def test_load_options_follow_the_settings(settings: Settings) -> None:
     assert settings.load_options() == LoadOptions(
         context_length=1024, threads=3, gpu_layers=0, cache_type="f32"
     )
+    for chosen, asked in (("on", True), ("off", False), ("auto", None)):
+        settings.set(FLASH, chosen)
+        assert settings.load_options().flash_attention is asked
 
 
 # -- recent models ------------------------------------------------------------------------------

@@ -68,11 +68,17 @@ class Driver:
 
     # -- commands ---------------------------------------------------------------------------
 
-    def load(self, path: str, threads: int | None = None, context: int | None = None) -> Answer:
+    def load(
+        self,
+        path: str,
+        threads: int | None = None,
+        context: int | None = None,
+        flash: bool | None = None,
+    ) -> Answer:
         """From the wish to open a model to the first row on show."""
         begun = time.perf_counter()
         with self._watched() as blocked:
-            options = LoadOptions(threads=threads, context_length=context)
+            options = LoadOptions(context, threads, flash_attention=flash)
             self._session.open_model(path, "", options)
             self._wait(lambda: self._session.model is not None and self._row_is_there())
             # The watch goes on behind it.
