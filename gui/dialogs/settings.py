@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import cast
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -20,10 +21,15 @@ from PySide6.QtWidgets import (
 
 from logitscope.gui import theme
 from logitscope.gui.settings import TABLE, AnySetting, Setting, Settings
+from logitscope.gui.widgets.card import FRAME
 from logitscope.gui.widgets.plain import plain
+from logitscope.gui.widgets.shrinking_area import ShrinkingArea
 from logitscope.gui.words import translated
 
 CONTEXT = "Settings"
+FIELD_WIDTH = 24 * theme.GRID
+BESIDE_HELP = FIELD_WIDTH + 12 * theme.GRID
+"""The field, the margins and a scroll bar."""
 
 
 class SettingsDialog(QDialog):
@@ -33,16 +39,46 @@ class SettingsDialog(QDialog):
         super().__init__(parent)
         self._settings = settings
         self.fields: dict[str, QWidget] = {}
+        self._helps: list[QLabel] = []
         self.setWindowTitle(self.tr("Settings"))
+        self.area = ShrinkingArea(self._groups())
+        self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(24, 16, 24, 16)
         layout.setSpacing(theme.GRID)
-        for group in dict.fromkeys(setting.group for setting in TABLE):
-            layout.addWidget(self._group(group))
-        layout.addStretch(1)
+        layout.addWidget(self.area, 1)
         layout.addWidget(self._buttons())
         settings.changed.connect(self._show_all)
-        theme.notifier().changed.connect(self.adjustSize)
+        theme.notifier().changed.connect(self._fit)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        self._fit()
+        super().showEvent(event)
+
+    def _fit(self) -> None:
+        """Show everything, where the screen has room for it; else it scrolls."""
+        room = self.screen().availableGeometry().marginsRemoved(FRAME).size()
+        for help_ in self._helps:
+            line = help_.fontMetrics().horizontalAdvance(help_.text()) + theme.GRID
+            # By itself a label that can wrap does so at about the length of this line.
+            help_.setMinimumWidth(min(line, room.width() - BESIDE_HELP))
+        # Told of the new widths by events, they would answer with the old ones now.
+        for widget in (*(help_.parentWidget() for help_ in self._helps), self.area):
+            widget.updateGeometry()
+        wanted = self.sizeHint()
+        if wanted.height() > room.height():
+            wanted += QSize(self.area.verticalScrollBar().sizeHint().width(), 0)
+        self.resize(wanted.boundedTo(room))
+
+    def _groups(self) -> QWidget:
+        holder = QWidget()
+        column = QVBoxLayout(holder)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(theme.GRID)
+        for group in dict.fromkeys(setting.group for setting in TABLE):
+            column.addWidget(self._group(group))
+        column.addStretch(1)
+        return holder
 
     def _group(self, group: str) -> QWidget:
         holder = QWidget(self)
@@ -64,11 +100,12 @@ class SettingsDialog(QDialog):
         self.fields[setting.key] = field
         title = plain(QLabel(translated(CONTEXT, setting.title)))
         title.setBuddy(field)
-        help_ = plain(QLabel(translated(CONTEXT, setting.help)))
+        help_ = plain(QLabel(translated(CONTEXT, setting.help), wordWrap=True))
         help_.setProperty("muted", True)
+        self._helps.append(help_)
         field.setAccessibleName(title.text())
         field.setToolTip(help_.text())
-        field.setMinimumWidth(24 * theme.GRID)
+        field.setMinimumWidth(FIELD_WIDTH)
         row = grid.rowCount()
         grid.setRowMinimumHeight(row, 3 * theme.GRID)
         grid.addWidget(title, row, 0, Qt.AlignmentFlag.AlignBottom)

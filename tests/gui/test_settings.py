@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSettings
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDialogButtonBox, QSpinBox
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialogButtonBox, QSpinBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from logitscope.backends.base import LoadOptions
@@ -192,3 +192,27 @@ def test_the_panels_boxes_are_settings(window: MainWindow, new_settings: NewSett
     assert window.settings.get(BARS) == 33
     window.settings.reset()
     assert window.panels["text"].transport.length.value() == RUN_LENGTH.default  # type: ignore[attr-defined]
+
+
+def is_whole(widget: QWidget) -> bool:
+    """Whether all of it can be seen."""
+    return widget.visibleRegion().boundingRect() == widget.rect()
+
+
+@pytest.mark.parametrize("zoom", [0, ZOOM.high])
+def test_on_a_small_screen_the_settings_scroll_and_can_be_closed(
+    qtbot: QtBot, dialog: SettingsDialog, zoom: int
+) -> None:
+    dialog._settings.set(ZOOM, zoom)
+    dialog.show()
+    qtbot.waitExposed(dialog)
+    room = dialog.screen().availableGeometry()
+    assert dialog.height() <= room.height()
+    assert dialog.width() <= room.width()
+    buttons = dialog.findChild(QDialogButtonBox)
+    assert buttons is not None
+    qtbot.waitUntil(lambda: is_whole(buttons))
+    last = dialog.fields[TABLE[-1].key]
+    dialog.area.ensureWidgetVisible(last)
+    assert dialog.area.horizontalScrollBar().maximum() == 0
+    qtbot.waitUntil(lambda: is_whole(last))
