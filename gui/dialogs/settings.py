@@ -40,6 +40,7 @@ class SettingsDialog(QDialog):
         self._settings = settings
         self.fields: dict[str, QWidget] = {}
         self._helps: list[QLabel] = []
+        self._sections: list[QWidget] = []
         self.setWindowTitle(self.tr("Settings"))
         self.area = ShrinkingArea(self._groups())
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -63,7 +64,7 @@ class SettingsDialog(QDialog):
             # By itself a label that can wrap does so at about the length of this line.
             help_.setMinimumWidth(min(line, room.width() - BESIDE_HELP))
         # Told of the new widths by events, they would answer with the old ones now.
-        for widget in (*(help_.parentWidget() for help_ in self._helps), self.area):
+        for widget in (*self._sections, self.area):
             widget.updateGeometry()
         wanted = self.sizeHint()
         if wanted.height() > room.height():
@@ -82,6 +83,7 @@ class SettingsDialog(QDialog):
 
     def _group(self, group: str) -> QWidget:
         holder = QWidget(self)
+        self._sections.append(holder)
         grid = QGridLayout(holder)
         grid.setContentsMargins(0, theme.GRID, 0, theme.GRID)
         grid.setHorizontalSpacing(2 * theme.GRID)
