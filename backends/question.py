@@ -6,7 +6,7 @@ import queue
 from collections.abc import Callable
 from typing import TypeVar
 
-from logitscope.backends.base import BackendError
+from logitscope.backends.base import BackendError, ContextOverflow
 from logitscope.backends.messages import (
     Died,
     Evaluated,
@@ -37,7 +37,8 @@ class ModelDied(BackendError):
 
 
 def next_reply(replies: queue.SimpleQueue[Reply], number: int) -> Reply:
-    """The next reply to a request. Raises BackendError where it failed, ModelDied."""
+    """The next reply to a request. Raises BackendError where it failed, ContextOverflow where
+    the prompt is longer than the context, ModelDied."""
     while True:
         try:
             reply = replies.get(timeout=POLL_SECONDS)
@@ -48,7 +49,8 @@ def next_reply(replies: queue.SimpleQueue[Reply], number: int) -> Reply:
         if reply.number != number:
             continue
         if isinstance(reply, Failed):
-            raise BackendError(reply.sentence, reply.detail)
+            failure = BackendError if reply.prompt_ids is None else ContextOverflow
+            raise failure(reply.sentence, reply.detail)
         return reply
 
 

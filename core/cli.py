@@ -19,7 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from logitscope import start
-from logitscope.backends.base import BackendError, LoadOptions, ModelFileError
+from logitscope.backends.base import BackendError, ContextOverflow, LoadOptions, ModelFileError
 from logitscope.cli_options import (
     BackendOption,
     ContextOption,
@@ -176,7 +176,10 @@ def next_token(
     with opened:
         tell_loaded(opened.info, context, gpu_layers)
         with report_bar("prompt") as report:
-            answer = opened.answer(text, add_special=bos, chat=chat, report=report)
+            try:
+                answer = opened.answer(text, add_special=bos, chat=chat, report=report)
+            except ContextOverflow as error:
+                raise BackendError(f"{error} The option -c sets its length.") from error
     table = build_table(answer.row, opened.vocabulary, settings, answer.ids, count)
     if as_json:
         about = {"model": opened.info.name, "backend": opened.info.backend, "ids": answer.ids}

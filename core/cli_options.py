@@ -17,6 +17,7 @@ from logitscope.backends.base import (
     ModelFileError,
     ModelInfo,
 )
+from logitscope.one_line import in_one_line
 
 
 def _known_backend(name: str) -> str:
@@ -99,7 +100,7 @@ def as_given(model: str, path: str) -> Iterator[None]:
 def tell(sentence: str) -> None:
     """A note on standard error; nothing for ""."""
     if sentence:
-        typer.echo(f"logitscope: {sentence}", err=True)
+        typer.echo(f"logitscope: {in_one_line(sentence)}", err=True)
 
 
 def tell_loaded(info: ModelInfo, context: int | None, gpu_layers: int | None) -> None:

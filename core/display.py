@@ -51,9 +51,18 @@ __all__ = [
     "label_of_bytes",
     "name_of",
     "parts_of",
+    "text_of",
     "token_label",
     "token_parts",
 ]
+
+
+def text_of(piece: bytes) -> str | None:
+    """The bytes as a text; None where they are none, such as a part of a character."""
+    try:
+        return piece.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def parts_of(piece: bytes) -> tuple[Part, ...]:

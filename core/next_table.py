@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from logitscope.columns import aligned
-from logitscope.display import hex_of, token_label
+from logitscope.display import hex_of, text_of, token_label
 from logitscope.distribution import Distribution
 from logitscope.sampling import SamplerSettings, shape
 from logitscope.vocabulary import Vocabulary
@@ -22,8 +22,10 @@ class TokenLine:
 
     rank: int
     id: int
-    text: str
+    label: str
     """Every character visible: a space is ``·``, bytes that are no text are hexadecimal."""
+    text: str | None
+    """What it adds to a text; None where its bytes are no text by themselves."""
     bytes: str
     """Hexadecimal, such as ``20 74 68 65``."""
     kind: str
@@ -46,7 +48,8 @@ class NextTable:
     """Nats, raw distribution."""
     n_vocab: int
     kept: int
-    """How many tokens the sampler chain left."""
+    """How many tokens the sampler chain left with a probability: at temperatures near 0 those of
+    most tokens are too small for a float64."""
 
     def as_json(self) -> dict[str, Any]:
         """Plain data for ``json.dumps``."""
@@ -76,7 +79,8 @@ def build_table(
         TokenLine(
             rank=rank,
             id=token_id,
-            text=token_label(vocabulary, token_id),
+            label=token_label(vocabulary, token_id),
+            text=text_of(vocabulary.bytes_of(token_id)),
             bytes=hex_of(vocabulary.bytes_of(token_id)),
             kind=vocabulary.kind_of(token_id).name.lower(),
             logit=float(row[token_id]),
@@ -93,7 +97,7 @@ def build_table(
         other_shaped_probability=float(shaped_of[others].sum()),
         entropy=raw.entropy,
         n_vocab=len(row),
-        kept=shaped.kept,
+        kept=int(np.count_nonzero(shaped_of)),
     )
 
 
@@ -123,7 +127,7 @@ def _cells(token: TokenLine) -> tuple[str, ...]:
     return (
         str(token.rank),
         str(token.id),
-        token.text,
+        token.label,
         token.bytes,
         f"{token.logit:.4f}",
         _percent(token.probability),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from logitscope.columns import aligned
-from logitscope.display import label_of_bytes
+from logitscope.display import label_of_bytes, text_of
 from logitscope.origin_sources import listed_spans
 from logitscope.origin_totals import totals
 from logitscope.origin_types import (
@@ -147,7 +147,7 @@ def _evidence(
 
 def _expected(each: Expected, vocabulary: Vocabulary) -> list[dict[str, Any]]:
     return [
-        {"id": i, "text": vocabulary.bytes_of(i).decode(errors="replace"), "log_probability": log}
+        {"id": i, "text": text_of(vocabulary.bytes_of(i)), "log_probability": log}
         for i, log in zip(each.ids, each.log_probabilities, strict=True)
     ]
 

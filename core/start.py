@@ -17,6 +17,7 @@ from typing import TypeGuard
 
 from logitscope.backends.base import BackendError, LoadOptions, ModelFileError
 from logitscope.interrupts import INTERRUPTED, unwind
+from logitscope.one_line import in_one_line
 
 FAILED = 1
 WRONG_USAGE = 2
@@ -124,7 +125,7 @@ def _is_missing_ours(error: ImportError) -> bool:
 
 def complain(sentence: str, code: int) -> int:
     """Print a sentence on standard error; returns the exit code."""
-    print(f"logitscope: {sentence}", file=sys.stderr)
+    print(f"logitscope: {in_one_line(sentence)}", file=sys.stderr)
     return code
 
 

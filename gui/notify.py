@@ -14,6 +14,7 @@ from logitscope.gui.message import Action, Message, Severity, Topic
 from logitscope.gui.notices import Notice
 from logitscope.gui.reading import Stage
 from logitscope.gui.session import Session
+from logitscope.one_line import in_one_line
 
 KEPT_MESSAGES = 200
 
@@ -71,7 +72,13 @@ class Messages(QObject):
         actions = tuple(
             Action(action.title, partial(self._act, number, action)) for action in message.actions
         )
-        stamped = replace(message, at=datetime.now(), number=number, actions=actions)
+        stamped = replace(
+            message,
+            sentence=in_one_line(message.sentence),
+            at=datetime.now(),
+            number=number,
+            actions=actions,
+        )
         self._kept = [*self._kept[1 - KEPT_MESSAGES :], stamped]
         self._open[number] = stamped
         for forgotten in [n for n in self._open if n < self._kept[0].number]:

@@ -117,7 +117,8 @@ def test_chat_goes_through_the_template() -> None:
 def test_next_on_the_real_model_gives_the_published_order(gemma_path: Path) -> None:
     # Measured with llama.cpp itself: " the" 0.342, " blue" 0.216, " a" 0.091.
     answer = run_json("next", str(gemma_path), "The sky is", "-k", "3")
-    assert [t["text"] for t in answer["tokens"]] == ["·the", "·blue", "·a"]
+    assert [t["text"] for t in answer["tokens"]] == [" the", " blue", " a"]
+    assert [t["label"] for t in answer["tokens"]] == ["·the", "·blue", "·a"]
     found = [t["probability"] for t in answer["tokens"]]
     assert found == pytest.approx([0.342, 0.216, 0.091], abs=0.01)
     assert answer["other_count"] == 262_144 - 3
@@ -212,6 +213,28 @@ def test_a_missing_model_exits_with_1_everywhere(
     assert "absent.gguf" in printed.err
     assert len(printed.err.splitlines()) == 1
     assert printed.out == ""
+
+
+@pytest.mark.parametrize("name", ["a\nb.gguf", "a\rb", "a\x1b[2Jb.gguf", "a\u2028b"])
+@pytest.mark.parametrize("command", ["next", "info"])
+def test_a_name_with_control_characters_makes_one_line(
+    command: str, name: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(b"no model")
+    prompt = ["hello"] if command == "next" else []
+    result = logitscope(command, str(tmp_path / name), *prompt)
+    assert result.returncode == 1
+    (line,) = result.stderr.splitlines()
+    assert repr(name)[1:-1] in line
+    assert "\x1b" not in line
+
+
+def test_a_prompt_longer_than_the_context_names_the_option() -> None:
+    result = logitscope("next", FAKE, "one two three", "-c", "2")
+    assert result.returncode == 1
+    (line,) = result.stderr.splitlines()
+    assert "holds 2" in line
+    assert line.endswith("The option -c sets its length.")
 
 
 def test_a_broken_model_exits_with_1(tmp_path: Path) -> None:
@@ -399,9 +422,23 @@ def test_table_of_hard_tokens() -> None:
     )
     assert [t.shaped_probability for t in table.tokens] == pytest.approx([0.6, 0.4, 0, 0], rel=1e-6)
     assert [t.bytes for t in table.tokens] == ["78", "09", "E5 A4 A9 E7 A9 BA", "20 E2 80"]
+    assert [t.text for t in table.tokens] == ["x", "\t", "天空", None]
+    assert [t.label for t in table.tokens] == ["x", "→", "天空", "·‹E2 80›"]
     assert (table.other_count, table.kept) == (1, 2)
     assert table.other_probability == pytest.approx(1 / 16, rel=1e-6)
     lines = list(table_lines(table))
     assert "天空" in lines[3]
     assert "\t" not in "".join(lines)
     assert "\ufffd" not in "".join(lines)
+
+
+def test_what_no_float_can_tell_from_0_cannot_be_drawn() -> None:
+    vocabulary = Vocabulary.from_pieces(
+        [b"a", b"b", b"c"], [TokenKind.NORMAL] * 3, bos=None, eos=None
+    )
+    row = np.array([0.0, -1.0, -2.0], dtype=np.float32)
+    # exp(-1 / 0.0015) is 3e-290 and exp(-2 / 0.0015) is 0 in float64.
+    for temperature, kept in ((1.0, 3), (0.0015, 2), (1e-300, 1)):
+        table = build_table(row, vocabulary, SamplerSettings(temperature=temperature), [], 3)
+        assert table.kept == kept
+        assert [t.shaped_probability > 0 for t in table.tokens].count(True) == kept
