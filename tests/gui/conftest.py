@@ -94,6 +94,9 @@ def new_window(
         window.close()
         assert running_timers(window) == []
         window.deleteLater()
+    # What a test has chosen here would hold for panels that the next ones open without a window.
+    theme.set_mode(theme.Mode.LIGHT)
+    theme.set_zoom(0)
     qtbot.waitUntil(lambda: set(threading.enumerate()) <= threads, timeout=12_000)
     left = set(psutil.Process().children(recursive=True)) - processes
     left = {process for process in left if not is_helper(process)}
