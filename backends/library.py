@@ -1,6 +1,7 @@
 """Models already on this machine: where other programs keep theirs, the packaged one, own folders.
 
-Nothing here goes online, and nothing is parsed: a model is recognised by its name and place.
+Nothing here goes online, and no model is opened: it is recognised by its name and place. Ollama's
+files have no names; its manifests, JSON of some hundred bytes, say which blob is a model.
 """
 
 from __future__ import annotations
@@ -270,7 +271,8 @@ def _ollama_entry(root: Path, manifest: Path) -> LibraryEntry | None:
 
 def _ollama_digest(manifest: Path) -> str | None:
     try:
-        if manifest.stat().st_size > LARGEST_MANIFEST:
+        # Reading a pipe waits for who writes into it, perhaps without end.
+        if not manifest.is_file() or manifest.stat().st_size > LARGEST_MANIFEST:
             return None
         layers = json.loads(manifest.read_bytes()).get("layers", [])
         digests = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -82,6 +83,15 @@ def test_ollama_manifests_lead_to_blobs(home: Path) -> None:
     (entry,) = find_models()
     assert (entry.title, entry.path, entry.source) == ("llama3.2:1b", blob, "Ollama")
     assert entry.bytes == len(CONTENTS)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.timeout(30)
+def test_an_ollama_manifest_that_is_a_pipe_is_not_waited_for(home: Path) -> None:
+    root = home / ".ollama" / "models"
+    put_ollama(root, "registry.ollama.ai/library/llama3.2/1b")
+    os.mkfifo(root / "manifests" / "registry.ollama.ai" / "library" / "llama3.2" / "3b")
+    assert [entry.title for entry in find_models()] == ["llama3.2:1b"]
 
 
 def test_ollama_of_another_folder_and_person(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
