@@ -161,11 +161,15 @@ def _unreadable(path: Path, error: OSError) -> str:
     return f"{path} cannot be read ({error.strerror or error}): check the disk and the path."
 
 
+def _check_is_file(path: Path) -> None:
+    """Opening a pipe waits for who writes into it, perhaps without end."""
+    if path.exists() and not path.is_file():
+        raise ModelFileError(f"{path} is not an ordinary file: download it again.")
+
+
 def _read_bytes(path: Path, most: int = LARGEST_TEXT) -> bytes:
     try:
-        # Opening a pipe waits for who writes into it, perhaps without end.
-        if path.exists() and not path.is_file():
-            raise ModelFileError(f"{path} is not an ordinary file: download it again.")
+        _check_is_file(path)
         with path.open("rb") as file:
             raw = file.read(most + 1)
         if len(raw) > most:
@@ -284,6 +288,7 @@ def read_header(path: Path) -> tuple[bytes, list[StoredTensor]]:
     Format: 8 bytes little-endian header length, JSON header, tensor data. Raises ModelFileError.
     """
     try:
+        _check_is_file(path)
         size = path.stat().st_size
         with path.open("rb") as file:
             prefix = file.read(8)

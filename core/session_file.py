@@ -156,6 +156,9 @@ def is_session(path: Path) -> bool:
 
 def load(path: Path) -> SavedSession:
     """Read a session. Raises SessionFileError, OSError."""
+    # Reading a pipe waits for who writes into it, perhaps without end.
+    if path.exists() and not path.is_file():
+        raise SessionFileError(f"{path.name} is not an ordinary file: open a saved session.")
     if path.stat().st_size > MAX_FILE_BYTES:
         raise SessionFileError(f"{path.name} is too large to be a saved session: open another.")
     return loads(path.read_bytes().decode("utf-8", errors="replace"), name=path.name)

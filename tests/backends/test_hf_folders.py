@@ -254,7 +254,7 @@ def test_what_is_no_folder(tiny_hf: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
-@pytest.mark.parametrize("name", ["config.json", "tokenizer.json"])
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", WEIGHTS])
 def test_a_pipe_in_a_folder_is_refused_without_waiting(folder: Path, name: str) -> None:
     (folder / name).unlink()
     os.mkfifo(folder / name)

@@ -209,6 +209,15 @@ def test_a_damaged_file_is_one_sentence(tmp_path: Path, text: str, sentence: str
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.timeout(30)
+def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
+    path = tmp_path / "pipe.logitscope.json"
+    os.mkfifo(path)
+    with pytest.raises(SessionFileError, match="not an ordinary file"):
+        session_file.load(path)
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [("leaf", 99), ("leaf", -2), ("prompt_ids", [-1]), ("deleted", [7]), ("nodes", [[5, {}]])],
