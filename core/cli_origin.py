@@ -23,6 +23,7 @@ from logitscope.cli_options import (
     tell,
     tell_loaded,
 )
+from logitscope.display import hex_of
 from logitscope.interrupts import INTERRUPTED, unwind
 from logitscope.origin_case_file import CaseError, TextCase, read_cases
 from logitscope.origin_output import report_lines, report_record
@@ -164,7 +165,7 @@ class _Run:
             raise CaseError("it has no source: write texts into sources, or give --whole-prompt")
         return case
 
-    def _worked_out(self, name: str, case: OriginCase) -> tuple[OriginReport, str | None]:
+    def _worked_out(self, name: str, case: OriginCase) -> tuple[OriginReport, bytes | None]:
         """The report, and the answer without the sources where it is wanted."""
         from logitscope.backends.origin_messages import Task
 
@@ -182,15 +183,21 @@ class _Run:
                     report = opened.more(report, Task.SWAP, [index])
                 report = opened.more(report, Task.LEANS, [index])
             free = opened.without_sources(case)
-        return report, opened.vocabulary.text_bytes(free).decode(errors="replace")
+        return report, opened.vocabulary.text_bytes(free)
 
-    def _print(self, name: str, found: tuple[OriginReport, str | None]) -> None:
-        report, free = found
+    def _print(self, name: str, found: tuple[OriginReport, bytes | None]) -> None:
+        report, free_bytes = found
+        free = None if free_bytes is None else free_bytes.decode(errors="replace")
         vocabulary = self._opened.vocabulary
         if self._wish.as_json:
             info = self._opened.info
             about: dict[str, Any] = {"case": name, "model": info.name, "backend": info.backend}
-            record = {**about, **report_record(report, vocabulary), "without_sources": free}
+            record = {
+                **about,
+                **report_record(report, vocabulary),
+                "without_sources": free,
+                "without_sources_bytes": None if free_bytes is None else hex_of(free_bytes),
+            }
             typer.echo(json.dumps(record, ensure_ascii=False))
         else:
             if self._printed:

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from logitscope.columns import aligned
-from logitscope.display import hex_of, text_of, token_label
+from logitscope.display import hex_of, token_label
 from logitscope.distribution import Distribution
 from logitscope.sampling import SamplerSettings, shape
+from logitscope.token_text import text_of_token
 from logitscope.vocabulary import Vocabulary
 
 
@@ -25,7 +26,8 @@ class TokenLine:
     label: str
     """Every character visible: a space is ``·``, bytes that are no text are hexadecimal."""
     text: str | None
-    """What it adds to a text; None where its bytes are no text by themselves."""
+    """What it adds to a text; None for a special token, whose bytes are a name, and where the bytes
+    are no UTF-8 by themselves."""
     bytes: str
     """Hexadecimal, such as ``20 74 68 65``."""
     kind: str
@@ -80,7 +82,7 @@ def build_table(
             rank=rank,
             id=token_id,
             label=token_label(vocabulary, token_id),
-            text=text_of(vocabulary.bytes_of(token_id)),
+            text=text_of_token(vocabulary, token_id),
             bytes=hex_of(vocabulary.bytes_of(token_id)),
             kind=vocabulary.kind_of(token_id).name.lower(),
             logit=float(row[token_id]),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from logitscope.columns import aligned
-from logitscope.display import label_of_bytes, text_of
+from logitscope.display import hex_of, label_of_bytes
 from logitscope.origin_sources import listed_spans
 from logitscope.origin_totals import totals
 from logitscope.origin_types import (
@@ -17,6 +17,7 @@ from logitscope.origin_types import (
     SourceEvidence,
     WordOrigin,
 )
+from logitscope.token_text import run_record, token_record
 from logitscope.units import bits
 from logitscope.vocabulary import Vocabulary
 
@@ -52,14 +53,16 @@ def report_record(report: OriginReport, vocabulary: Vocabulary) -> dict[str, Any
     """All of a report as plain values: nats, and token indices as [start, stop]."""
     case = report.case
     spans = [
-        {"tokens": list(span), "text": _text(case.prompt_ids, span, vocabulary)}
+        {"tokens": list(span), **run_record(vocabulary, case.prompt_ids[slice(*span)])}
         for span in case.sources
     ]
+    answer = vocabulary.text_bytes(case.answer_ids)
     return {
         "threshold": report.threshold,
         "prompt_ids": list(case.prompt_ids),
         "answer_ids": list(case.answer_ids),
-        "answer": vocabulary.text_bytes(case.answer_ids).decode(errors="replace"),
+        "answer": answer.decode(errors="replace"),
+        "answer_bytes": hex_of(answer),
         "spans": spans,
         "words": [_word_record(report, word, vocabulary) for word in report.words],
         "totals": [
@@ -98,7 +101,7 @@ def _span_name(report: OriginReport, top: SourceEvidence, vocabulary: Vocabulary
 def _word_record(report: OriginReport, word: WordOrigin, vocabulary: Vocabulary) -> dict[str, Any]:
     low, high = word.deltas
     return {
-        "text": word.text,
+        **run_record(vocabulary, report.case.answer_ids[slice(*word.tokens)]),
         "tokens": list(word.tokens),
         "label": str(word.label),
         "flags": sorted(word.flags),
@@ -138,7 +141,9 @@ def _evidence(
             "hold": each.hold,
             "evidence": each.evidence,
             "word_tokens": None if each.word is None else list(each.word),
-            "word": None if each.word is None else _of(report, each.word, vocabulary),
+            "word": None
+            if each.word is None
+            else run_record(vocabulary, report.case.prompt_ids[slice(*each.word)])["text"],
             "word_need": each.word_need,
         }
         for each in word.sources
@@ -147,7 +152,7 @@ def _evidence(
 
 def _expected(each: Expected, vocabulary: Vocabulary) -> list[dict[str, Any]]:
     return [
-        {"id": i, "text": text_of(vocabulary.bytes_of(i)), "log_probability": log}
+        {**token_record(vocabulary, i), "log_probability": log}
         for i, log in zip(each.ids, each.log_probabilities, strict=True)
     ]
 

@@ -14,6 +14,7 @@ from logitscope.losses import LossTable
 from logitscope.record_output import Record
 from logitscope.surprisal import summarise_loss
 from logitscope.text_units import TextUnits
+from logitscope.token_text import text_of_token
 from logitscope.vocabulary import Vocabulary
 
 TOKEN_FIELDS = {
@@ -21,6 +22,7 @@ TOKEN_FIELDS = {
     "position": "integer",
     "id": "integer",
     "token": "text",
+    "text": "text",
     "bytes": "text",
     "loss": "real",
     "probability": "real",
@@ -159,6 +161,7 @@ def token_records(name: str, table: LossTable, vocabulary: Vocabulary) -> Iterat
             position,
             token_id,
             token_label(vocabulary, token_id),
+            text_of_token(vocabulary, token_id),
             hex_of(vocabulary.bytes_of(token_id)),
             _plain(0.0 - log_probability),
             _plain(math.exp(log_probability)),

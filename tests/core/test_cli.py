@@ -432,6 +432,22 @@ def test_table_of_hard_tokens() -> None:
     assert "\ufffd" not in "".join(lines)
 
 
+def test_a_special_token_adds_no_text() -> None:
+    vocabulary = Vocabulary.from_pieces(
+        [b"<eos>", b"\n", b""],
+        [TokenKind.CONTROL, TokenKind.NORMAL, TokenKind.NORMAL],
+        bos=None,
+        eos=0,
+    )
+    row = np.array([2.0, 1.0, 0.0], dtype=np.float32)
+    tokens = build_table(row, vocabulary, SamplerSettings(), [], 3).as_json()["tokens"]
+    assert [(t["label"], t["text"], t["bytes"]) for t in tokens] == [
+        ("<eos>", None, "3C 65 6F 73 3E"),
+        ("⏎", "\n", "0A"),
+        ("‹empty›", "", ""),
+    ]
+
+
 def test_what_no_float_can_tell_from_0_cannot_be_drawn() -> None:
     vocabulary = Vocabulary.from_pieces(
         [b"a", b"b", b"c"], [TokenKind.NORMAL] * 3, bos=None, eos=None

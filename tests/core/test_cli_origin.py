@@ -111,6 +111,16 @@ def test_json_holds_words_spans_and_evidence(tmp_path: Path) -> None:
         assert [each["span"] for each in word["sources"]] == [0, 1, 2]
     assert sum(total["words"] for total in record["totals"]) == len(record["words"])
     assert record["without_sources"] is None
+    assert record["without_sources_bytes"] is None
+
+
+def test_json_never_invents_text() -> None:
+    (record,) = records(origin(FAKE, "-", "--json", text=json.dumps({**CASE, "answer": " é"})))
+    pieces = [*record["words"], *record["spans"]]
+    pieces += [e for word in record["words"] for found in word["expected"].values() for e in found]
+    texts = [(each["text"], bytes.fromhex(each["bytes"])) for each in pieces]
+    assert all(text is None or text.encode() == piece for text, piece in texts)
+    assert bytes.fromhex(record["answer_bytes"]).decode() == record["answer"] == " é"
 
 
 def test_a_table_for_people_and_an_answer_of_the_models_own() -> None:
@@ -126,7 +136,8 @@ def test_a_table_for_people_and_an_answer_of_the_models_own() -> None:
 
 def test_everything_adds_swaps_leaning_and_the_answer_without_sources() -> None:
     (record,) = records(origin(FAKE, "-", "--json", "--everything", text=json.dumps(CASE)))
-    assert isinstance(record["without_sources"], str)
+    free = bytes.fromhex(record["without_sources_bytes"])
+    assert free.decode(errors="replace") == record["without_sources"]
     assert all(isinstance(word["leans"], list) for word in record["words"])
 
 

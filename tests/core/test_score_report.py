@@ -88,13 +88,25 @@ def test_an_unknown_number_is_none_in_records_and_empty_in_csv() -> None:
     writer = CsvWriter(text, list(TOKEN_FIELDS))
     writer.write(rows)
     writer.close()
-    assert text.getvalue().splitlines()[1] == "f,0,0,<s>,3C 73 3E,,,,,,,"
+    assert text.getvalue().splitlines()[1] == "f,0,0,<s>,,3C 73 3E,,,,,,,"
     empty = file_score("f", table([0]), [[0]], vocabulary()).record()
     assert list(empty) == list(SCORE_FIELDS)
     assert (empty["tokens"], empty["mean_loss"], empty["bits_per_byte"]) == (0, None, None)
     text = io.StringIO()
     JsonlWriter(text).write([empty])
     assert json.loads(text.getvalue()) == empty
+
+
+def test_a_token_has_a_label_its_text_and_its_bytes() -> None:
+    ids = [0, 1, 2, 3]
+    rows = list(token_records("f", table(ids, 0.5, 0.5, 0.5), vocabulary()))
+    # The bytes of a special token are its name, and those of 天 are cut in two.
+    assert [(row["token"], row["text"], row["bytes"]) for row in rows] == [
+        ("<s>", None, "3C 73 3E"),
+        ("·a", " a", "20 61"),
+        ("é", "é", "C3 A9"),
+        ("‹E5 A4›", None, "E5 A4"),
+    ]
 
 
 def test_columns_line_up_under_wide_characters() -> None:
