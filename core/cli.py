@@ -30,6 +30,7 @@ from logitscope.cli_options import (
     ThreadsOption,
     as_given,
     check_options,
+    loading,
     tell,
     tell_context,
     tell_loaded,
@@ -37,7 +38,8 @@ from logitscope.cli_options import (
 from logitscope.cli_origin import origin
 from logitscope.cli_score import score
 from logitscope.interrupts import unwind
-from logitscope.progress_bar import report_bar, spinner
+from logitscope.one_line import in_one_line
+from logitscope.progress_bar import report_bar
 from logitscope.sampler_settings import SamplerSettings
 from logitscope.start import WRONG_USAGE, complain, find_model
 
@@ -171,7 +173,7 @@ def next_token(
     check_options(model, path, backend, options)
     text = _standard_input() if prompt == "-" else prompt
     unwind()
-    with as_given(model, path), spinner(f"loading {model}"):
+    with loading(model, path):
         opened = NextProcess(path, backend, options)
     with opened:
         tell_loaded(opened.info, context, gpu_layers)
@@ -249,7 +251,7 @@ def info(
     }
     for label, value in lines.items():
         if value:
-            typer.echo(f"{label:16}{value}")
+            typer.echo(f"{label:16}{in_one_line(value)}")
 
 
 @app.command()
@@ -263,7 +265,8 @@ def models(as_json: JsonOption = False) -> None:
         return
     for entry in entries:
         columns = (entry.title, entry.source, _size(entry.bytes), str(entry.path))
-        typer.echo("\t".join(filter(None, (*columns, _remark(entry)))))
+        shown = map(in_one_line, filter(None, (*columns, _remark(entry))))
+        typer.echo("\t".join(shown))
 
 
 def _remark(entry: LibraryEntry) -> str:

@@ -18,6 +18,7 @@ from logitscope.backends.base import (
     ModelInfo,
 )
 from logitscope.one_line import in_one_line
+from logitscope.progress_bar import spinner
 
 
 def _known_backend(name: str) -> str:
@@ -76,6 +77,13 @@ def _backend_of(path: str) -> str:
         return choose(path)
     except ModelFileError:
         return ""
+
+
+@contextmanager
+def loading(model: str, path: str) -> Iterator[None]:
+    """A sign of life while ``model`` is loaded from ``path``; errors name it as `as_given`."""
+    with as_given(model, path), spinner(f"loading {in_one_line(model)}"):
+        yield
 
 
 @contextmanager

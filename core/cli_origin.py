@@ -18,8 +18,8 @@ from logitscope.cli_options import (
     LayersOption,
     ModelArgument,
     ThreadsOption,
-    as_given,
     check_options,
+    loading,
     tell,
     tell_loaded,
 )
@@ -96,7 +96,7 @@ def origin(
     options = LoadOptions(context, threads, gpu_layers, device=device)
     check_options(model, path, backend, options)
     unwind()
-    with as_given(model, path), spinner(f"loading {model}"):
+    with loading(model, path):
         opened = OriginProcess(path, backend, options)
     with opened:
         tell_loaded(opened.info, context, gpu_layers)

@@ -19,15 +19,16 @@ from logitscope.cli_options import (
     LayersOption,
     ModelArgument,
     ThreadsOption,
-    as_given,
     check_options,
+    loading,
     tell,
     tell_loaded,
 )
 from logitscope.interrupts import INTERRUPTED, Interrupts, unwind
 from logitscope.losses import LossTable
+from logitscope.one_line import in_one_line
 from logitscope.output_file import check_writable
-from logitscope.progress_bar import spinner, token_bar
+from logitscope.progress_bar import token_bar
 from logitscope.record_output import OutputFormat
 from logitscope.score_output import ScoreOutput
 from logitscope.scoring_passes import scoring_passes
@@ -122,7 +123,7 @@ def score(
     options = LoadOptions(context or window, threads, gpu_layers, device=device, branches=False)
     check_options(model, path, backend, options)
     unwind()
-    with as_given(model, path), spinner(f"loading {model}"):
+    with loading(model, path):
         opened = ScoringModel(path, backend, options)
     with opened:
         tell_loaded(opened.info, context, gpu_layers)
@@ -201,7 +202,7 @@ class _Run:
 
     def _score(self, scores: _Scores) -> None:
         bos = self._opened.vocabulary.bos
-        with token_bar(scores.name, scores.scorable) as advance:
+        with token_bar(in_one_line(scores.name), scores.scorable) as advance:
             passes = scoring_passes(scores.texts, self._window, self._stride, bos)
             for each, reply in self._opened.score(passes):
                 values = {f.name: getattr(reply, f.name) for f in fields(TokenNumbers)}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-_ENDS = frozenset("\x7f\x85\u2028\u2029")
-"""Besides the control characters below the space, what ends a line or erases."""
+_CONTROL = frozenset(map(chr, (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)))
+"""What ends a line, erases or, as U+009B, begins a command to the terminal."""
 
 
 def in_one_line(sentence: str) -> str:
     """With control characters written out, such as ``\\n``."""
-    return "".join(repr(c)[1:-1] if c < " " or c in _ENDS else c for c in sentence)
+    return "".join(repr(c)[1:-1] if c in _CONTROL else c for c in sentence)

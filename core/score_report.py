@@ -11,6 +11,7 @@ import numpy as np
 from logitscope.columns import aligned
 from logitscope.display import hex_of, token_label
 from logitscope.losses import LossTable
+from logitscope.one_line import in_one_line
 from logitscope.record_output import Record
 from logitscope.surprisal import summarise_loss
 from logitscope.text_units import TextUnits
@@ -136,7 +137,7 @@ def score_lines(records: Sequence[Record]) -> Iterator[str]:
 def _cells(record: Record) -> tuple[str, ...]:
     shares = (record[name] for name in ("rank_1", "rank_10", "rank_100", "rank_1000"))
     return (
-        record["file"],
+        in_one_line(record["file"]),
         f"{record['tokens']:,}",
         _number(record["mean_loss"]),
         _number(record["perplexity"]),
@@ -179,7 +180,7 @@ def token_lines(records: Sequence[Record]) -> Iterator[str]:
     titles = ("file", "position", "id", "token", "loss", "probability", "rank", "entropy")
     lines = [
         (
-            record["file"],
+            in_one_line(record["file"]),
             str(record["position"]),
             str(record["id"]),
             record["token"],

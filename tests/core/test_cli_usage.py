@@ -198,6 +198,16 @@ def test_models_that_cannot_be_opened_are_told_apart(tmp_path: Path) -> None:
     assert remarks["small"] == []
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="names hold no control characters there")
+def test_a_name_with_control_characters_is_one_line_of_the_list(tmp_path: Path) -> None:
+    (tmp_path / "a\nb\tc.gguf").write_bytes(b"GGUF")
+    result = logitscope("models", env={"LLAMA_CACHE": str(tmp_path)})
+    lines = [line.split("\t") for line in result.stdout.decode().splitlines()]
+    (columns,) = [columns for columns in lines if columns[1] == "llama.cpp"]
+    assert columns[0] == "a\\nb\\tc"
+    assert columns[3] == f"{tmp_path}/a\\nb\\tc.gguf"
+
+
 def test_the_packaged_model_is_put_together_first(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,6 +29,17 @@ def test_tables_for_people(file: Path) -> None:
     assert lines[1].split()[-4:] == ["–"] * 4
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="names hold no control characters there")
+@pytest.mark.parametrize("tokens", [(), ("--tokens",)])
+def test_a_name_with_a_line_break_makes_one_line_of_a_table(
+    tokens: tuple[str, ...], tmp_path: Path, file: Path
+) -> None:
+    odd = file.rename(tmp_path / "a\nb\x1b[2J.txt")
+    _title, *lines = score(FAKE, odd, *tokens).stdout.decode().splitlines()
+    assert lines
+    assert all(line.startswith(f"{tmp_path}/a\\nb\\x1b[2J.txt ") for line in lines)
+
+
 @pytest.mark.parametrize("output", ["table", "csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("tokens", [(), ("--tokens",)])
 def test_where_nothing_is_scored_nothing_is_printed(

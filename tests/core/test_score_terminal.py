@@ -124,6 +124,27 @@ def test_a_terminal_sees_a_bar_with_rate_and_time_left(file: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_a_bar_shows_no_control_characters_of_a_name(tmp_path: Path) -> None:
+    (tmp_path / "a\nb\x1b]0;c.txt").write_text("The sky is blue. " * 20)
+    with terminal() as (ours, theirs):
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "logitscope", "score", FAKE + ",prefill_ms_per_token=4"),
+                "a\nb\x1b]0;c.txt",
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=theirs,
+            env=os.environ | TERMINAL,
+            cwd=tmp_path,
+        )
+        drawn = read_until(re.compile(b"tokens/s"), ours)
+        process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert b"a\\nb\\x1b]0;c.txt" in drawn
+    assert b"\x1b]0;" not in drawn
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 def test_a_long_prompt_has_a_bar_that_goes_away(tmp_path: Path) -> None:
     model = FAKE + ",prefill_ms_per_token=4"
     with terminal() as (ours, theirs):
