@@ -31,6 +31,7 @@ from logitscope.cli_options import (
     as_given,
     check_options,
     loading,
+    overflow_sentence,
     tell,
     tell_context,
     tell_loaded,
@@ -181,7 +182,7 @@ def next_token(
             try:
                 answer = opened.answer(text, add_special=bos, chat=chat, report=report)
             except ContextOverflow as error:
-                raise BackendError(f"{error} The option -c sets its length.") from error
+                raise BackendError(overflow_sentence(error, opened.info, context)) from error
     table = build_table(answer.row, opened.vocabulary, settings, answer.ids, count)
     if as_json:
         about = {"model": opened.info.name, "backend": opened.info.backend, "ids": answer.ids}

@@ -13,6 +13,7 @@ import typer
 from logitscope.backends.base import (
     MOST_THREADS,
     BackendError,
+    ContextOverflow,
     LoadOptions,
     ModelFileError,
     ModelInfo,
@@ -116,6 +117,15 @@ def tell_loaded(info: ModelInfo, context: int | None, gpu_layers: int | None) ->
     tell_context(info.name, info.context_length, context)
     if gpu_layers and info.backend == "llamacpp" and not info.capabilities.offload:
         tell(f"no block of {info.name} is on a GPU: the llama.cpp here finds none")
+
+
+def overflow_sentence(error: ContextOverflow, info: ModelInfo, asked: int | None) -> str:
+    """What to do about a prompt that is too long; -c is named where it can help."""
+    held, most = info.context_length, info.trained_context_length
+    if (most is not None and held >= most) or (asked is not None and held < asked):
+        return f"The text is longer than the {held:,} tokens that {info.name} can hold: shorten it"
+    limit = "" if most is None else f", up to {most:,} tokens"
+    return f"{error} The option -c sets its length{limit}."
 
 
 def tell_context(name: str, held: int, asked: int | None) -> None:

@@ -229,12 +229,22 @@ def test_a_name_with_control_characters_makes_one_line(
     assert not {"\x1b", "\x9b"}.intersection(line)
 
 
-def test_a_prompt_longer_than_the_context_names_the_option() -> None:
-    result = logitscope("next", FAKE, "one two three", "-c", "2")
+@pytest.mark.parametrize("context", ["1", "2"])
+def test_a_prompt_longer_than_the_context_names_the_option(context: str) -> None:
+    result = logitscope("next", f"{FAKE},context=64", "one two three", "-c", context)
     assert result.returncode == 1
     (line,) = result.stderr.splitlines()
-    assert "holds 2" in line
-    assert line.endswith("The option -c sets its length.")
+    assert f"holds {context};" in line
+    assert line.endswith("The option -c sets its length, up to 64 tokens.")
+
+
+def test_the_option_is_not_named_where_it_cannot_help() -> None:
+    for options in ((), ("-c", "8"), ("-c", "9")):
+        result = logitscope("next", f"{FAKE},context=8", "one two three", *options)
+        assert result.returncode == 1
+        *_notes, line = result.stderr.splitlines()
+        assert "longer than the 8 tokens that" in line
+        assert line.endswith("can hold: shorten it")
 
 
 def test_a_broken_model_exits_with_1(tmp_path: Path) -> None:
