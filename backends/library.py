@@ -1,7 +1,8 @@
 """Models already on this machine: where other programs keep theirs, the packaged one, own folders.
 
-Nothing here goes online, and no model is opened: it is recognised by its name and place. Ollama's
-files have no names; its manifests, JSON of some hundred bytes, say which blob is a model.
+Nothing here goes online, and no model is opened: it is recognised by its name and place, which
+`library_check` goes beyond. Ollama's files have no names; its manifests, JSON of some hundred
+bytes, are parsed here to see which blob is a model.
 """
 
 from __future__ import annotations
@@ -272,9 +273,13 @@ def _ollama_entry(root: Path, manifest: Path) -> LibraryEntry | None:
 def _ollama_digest(manifest: Path) -> str | None:
     try:
         # Reading a pipe waits for who writes into it, perhaps without end.
-        if not manifest.is_file() or manifest.stat().st_size > LARGEST_MANIFEST:
+        if not manifest.is_file():
             return None
-        layers = json.loads(manifest.read_bytes()).get("layers", [])
+        with manifest.open("rb") as file:
+            contents = file.read(LARGEST_MANIFEST + 1)
+        if len(contents) > LARGEST_MANIFEST:
+            return None
+        layers = json.loads(contents).get("layers", [])
         digests = [
             str(layer["digest"])
             for layer in layers

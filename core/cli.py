@@ -259,8 +259,12 @@ def info(
 def models(as_json: JsonOption = False) -> None:
     """List the models that are on this machine already."""
     from logitscope.backends.library import find_models
+    from logitscope.backends.library_check import check
 
-    entries = find_models()
+    checked = check(find_models())
+    entries = checked.entries
+    if checked.unread:
+        tell(f"there was no time to look into {checked.unread} of {len(entries)} models")
     if as_json:
         typer.echo(json.dumps([{**asdict(e), "path": str(e.path)} for e in entries], indent=2))
         return

@@ -107,10 +107,32 @@ def test_ollama_digest_cannot_lead_out_of_the_store(digest: str, home: Path) -> 
     assert find_models() == []
 
 
-@pytest.mark.parametrize("contents", [b"", b"not JSON", b"[]", b'{"layers": [1, null]}'])
+@pytest.mark.parametrize(
+    "contents",
+    [
+        b"",
+        b"not JSON",
+        b"[]",
+        b'{"layers": [1, null]}',
+        b'{"layers": 9' + b"9" * 10_000 + b"}",
+        b"[" * 200_000,
+        b'{"layers": [{"mediaType": ' + b"[" * 200_000,
+    ],
+    ids=["empty", "text", "list", "layers", "number", "deep", "deep within"],
+)
 def test_broken_manifest_is_left_out(contents: bytes, home: Path) -> None:
     put(home / ".ollama/models/manifests/registry.ollama.ai/library/broken/latest", contents)
     assert find_models() == []
+
+
+def test_a_manifest_of_more_than_a_megabyte_is_not_parsed(home: Path) -> None:
+    root = home / ".ollama" / "models"
+    put_ollama(root, "registry.ollama.ai/library/llama3.2/1b")
+    manifest = root / "manifests/registry.ollama.ai/library/llama3.2/1b"
+    contents = manifest.read_bytes()
+    for length, listed in ((library.LARGEST_MANIFEST, 1), (library.LARGEST_MANIFEST + 1, 0)):
+        manifest.write_bytes(contents.ljust(length))
+        assert len(find_models()) == listed
 
 
 def test_llama_cpp_cache_shows_a_split_model_once(

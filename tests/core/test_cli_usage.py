@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from logitscope import cli
-from logitscope.backends import library
+from logitscope.backends import library, library_check
+from logitscope.backends.library_check import Checked
 
 FAKE = "fake:vocab=400"
 
@@ -195,7 +196,20 @@ def test_models_that_cannot_be_opened_are_told_apart(tmp_path: Path) -> None:
     lines = [line.split("\t") for line in result.stdout.decode().splitlines()]
     remarks = {columns[0]: columns[4:] for columns in lines}
     assert remarks["big"] == ["cannot be opened: 1 of its 2 files is missing"]
-    assert remarks["small"] == []
+    (small,) = remarks["small"]
+    assert small.startswith("cannot be opened: the file ends inside its header")
+
+
+def test_a_list_says_what_it_had_no_time_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = library.LibraryEntry("Model", Path("model.gguf"), "folder", 5_000)
+    monkeypatch.setattr(library, "find_models", lambda: [entry])
+    monkeypatch.setattr(library_check, "check", lambda entries: Checked(tuple(entries), 1))
+    cli.models()
+    said = capsys.readouterr()
+    assert said.out == "Model\tfolder\t5.0 kB\tmodel.gguf\n"
+    assert said.err == "logitscope: there was no time to look into 1 of 1 models\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names hold no control characters there")
