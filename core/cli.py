@@ -19,9 +19,16 @@ import typer
 from typer.core import TyperGroup
 
 from logitscope import start
-from logitscope.backends.base import BackendError, ContextOverflow, LoadOptions, ModelFileError
+from logitscope.backends.base import (
+    BackendError,
+    ContextOverflow,
+    LoadOptions,
+    ModelFileError,
+    ModelInfo,
+)
 from logitscope.cli_options import (
     BackendOption,
+    BosOption,
     ContextOption,
     DeviceOption,
     JsonOption,
@@ -45,6 +52,7 @@ from logitscope.sampler_settings import SamplerSettings
 from logitscope.start import WRONG_USAGE, complain, find_model
 
 if TYPE_CHECKING:
+    from logitscope.backends.inspect import HeaderSummary, MemoryEstimate
     from logitscope.backends.library import LibraryEntry
 
 _UsageError = cast(type[typer.BadParameter], typer.BadParameter.__base__)
@@ -136,24 +144,27 @@ def open_window(
     raise typer.Exit(start.open_window(path or None, backend, options))
 
 
+_PromptArgument = Annotated[
+    str, typer.Argument(metavar="PROMPT", help='The text; "-" reads standard input.')
+]
+_CountOption = Annotated[int, typer.Option("--top", "-k", min=0, help="How many tokens to list.")]
+_ChatOption = Annotated[
+    bool, typer.Option("--chat", help="Send the text as a user's message through the template.")
+]
+
+
 @app.command("next")
 def next_token(
     model: ModelArgument,
-    prompt: Annotated[
-        str, typer.Argument(metavar="PROMPT", help='The text; "-" reads standard input.')
-    ],
+    prompt: _PromptArgument,
     *,
-    count: Annotated[int, typer.Option("--top", "-k", min=0, help="How many tokens to list.")] = 20,
+    count: _CountOption = 20,
     temperature: Annotated[float, typer.Option("--temperature", "-t", min=0.0)] = 1.0,
     top_k: Annotated[int, typer.Option(min=0, help="Sampler: 0 keeps all.")] = 0,
     top_p: Annotated[float, typer.Option(min=0.0, max=1.0)] = 1.0,
     min_p: Annotated[float, typer.Option(min=0.0, max=1.0)] = 0.0,
-    bos: Annotated[
-        bool, typer.Option(help="Put in front what the model's tokenizer puts in front.")
-    ] = True,
-    chat: Annotated[
-        bool, typer.Option("--chat", help="Send the text as a user's message through the template.")
-    ] = False,
+    bos: BosOption = True,
+    chat: _ChatOption = False,
     as_json: JsonOption = False,
     backend: BackendOption = "",
     context: ContextOption = None,
@@ -178,11 +189,8 @@ def next_token(
         opened = NextProcess(path, backend, options)
     with opened:
         tell_loaded(opened.info, context, gpu_layers)
-        with report_bar("prompt") as report:
-            try:
-                answer = opened.answer(text, add_special=bos, chat=chat, report=report)
-            except ContextOverflow as error:
-                raise BackendError(overflow_sentence(error, opened.info, context)) from error
+        with report_bar("prompt") as report, _overflow_told(opened.info, context):
+            answer = opened.answer(text, add_special=bos, chat=chat, report=report)
     table = build_table(answer.row, opened.vocabulary, settings, answer.ids, count)
     if as_json:
         about = {"model": opened.info.name, "backend": opened.info.backend, "ids": answer.ids}
@@ -190,6 +198,14 @@ def next_token(
         return
     for line in table_lines(table):
         typer.echo(line)
+
+
+@contextmanager
+def _overflow_told(info: ModelInfo, asked: int | None) -> Iterator[None]:
+    try:
+        yield
+    except ContextOverflow as error:
+        raise BackendError(overflow_sentence(error, info, asked)) from error
 
 
 def _standard_input() -> str:
@@ -230,8 +246,15 @@ def info(
         estimate = {"context": tokens, **asdict(memory), "total": memory.total}
         typer.echo(json.dumps({**asdict(summary), "memory": estimate}, indent=2))
         return
+    for label, value in _info_lines(summary, tokens, memory).items():
+        if value:
+            typer.echo(f"{label:16}{in_one_line(value)}")
+
+
+def _info_lines(summary: HeaderSummary, tokens: int, memory: MemoryEstimate) -> dict[str, str]:
+    """What is printed, by its label; "" for what is not."""
     heads = f"{summary.head_count or '?'} query, {summary.kv_head_count or '?'} key and value"
-    lines = {
+    return {
         "name": summary.name,
         "file": summary.path + (f" ({summary.files} files)" if summary.files > 1 else ""),
         "format": summary.format,
@@ -250,9 +273,6 @@ def info(
         "header SHA-256": summary.header_hash,
         "note": summary.refusal,
     }
-    for label, value in lines.items():
-        if value:
-            typer.echo(f"{label:16}{in_one_line(value)}")
 
 
 @app.command()

@@ -164,4 +164,7 @@ DeviceOption = Annotated[
     str | None,
     typer.Option(callback=_known_device, help="PyTorch: cuda, mps or cpu; llama.cpp: cpu."),
 ]
+BosOption = Annotated[
+    bool, typer.Option(help="Put in front what the model's tokenizer puts in front.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]

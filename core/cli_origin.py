@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -51,34 +52,41 @@ class _Wish:
     as_json: bool
 
 
+_CaseArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="CASE",
+        help='A JSON file with "sources", "frame" and, if known, "answer"; JSON Lines for many '
+        'cases; "-" is standard input.',
+    ),
+]
+_LinesOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object a case, on a line.")
+]
+_EverythingOption = Annotated[
+    bool,
+    typer.Option(
+        "--everything",
+        help="Also swap the sources of every word, what it leans on, and the answer without "
+        "sources: slower.",
+    ),
+]
+_WholePromptOption = Annotated[
+    bool, typer.Option("--whole-prompt", help="Take all of the prompt as source, against BOS.")
+]
+_CalibrateOption = Annotated[
+    bool, typer.Option("--calibrate", help="Measure the threshold of this model first.")
+]
+
+
 def origin(
     model: ModelArgument,
-    case: Annotated[
-        str,
-        typer.Argument(
-            metavar="CASE",
-            help='A JSON file with "sources", "frame" and, if known, "answer"; JSON Lines for many '
-            'cases; "-" is standard input.',
-        ),
-    ],
+    case: _CaseArgument,
     *,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object a case, on a line.")
-    ] = False,
-    everything: Annotated[
-        bool,
-        typer.Option(
-            "--everything",
-            help="Also swap the sources of every word, what it leans on, and the answer without "
-            "sources: slower.",
-        ),
-    ] = False,
-    whole_prompt: Annotated[
-        bool, typer.Option("--whole-prompt", help="Take all of the prompt as source, against BOS.")
-    ] = False,
-    calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Measure the threshold of this model first.")
-    ] = False,
+    as_json: _LinesOption = False,
+    everything: _EverythingOption = False,
+    whole_prompt: _WholePromptOption = False,
+    calibrate: _CalibrateOption = False,
     backend: BackendOption = "",
     context: ContextOption = None,
     threads: ThreadsOption = None,
@@ -100,19 +108,19 @@ def origin(
         opened = OriginProcess(path, backend, options)
     with opened:
         tell_loaded(opened.info, context, gpu_layers)
-        least = None
-        if calibrate:
-            with spinner("measuring the threshold"):
-                least = opened.threshold()
+        least = _measured(opened) if calibrate else None
         run = _Run(opened, _Wish(everything, whole_prompt, as_json), least, _name_of(case))
-        for number, each in enumerate(cases, 1):
-            if not run.add(each, f"case {number}" if len(cases) > 1 else ONLY_CASE):
-                break
-    raise typer.Exit(run.code)
+        code = run.print_all(cases)
+    raise typer.Exit(code)
+
+
+def _measured(opened: OriginProcess) -> float:
+    with spinner("measuring the threshold"):
+        return opened.threshold()
 
 
 class _Run:
-    """Works one case out after the other; ``code`` is the exit code so far."""
+    """Works one case out after the other."""
 
     def __init__(
         self, opened: OriginProcess, wish: _Wish, threshold: float | None, file: str
@@ -122,9 +130,17 @@ class _Run:
         self._wish = wish
         self._threshold = threshold
         self._printed = 0
-        self.code = 0
+        self._code = 0
 
-    def add(self, text: TextCase | CaseError, name: str) -> bool:
+    def print_all(self, cases: Sequence[TextCase | CaseError]) -> int:
+        """Work out and print cases as far as the model and the person let it. Returns the exit
+        code."""
+        for number, each in enumerate(cases, 1):
+            if not self._add(each, f"case {number}" if len(cases) > 1 else ONLY_CASE):
+                break
+        return self._code
+
+    def _add(self, text: TextCase | CaseError, name: str) -> bool:
         """Work out a case and print it, or what is wrong; False where no other can follow."""
         from logitscope.backends.question import ModelDied
 
@@ -132,10 +148,10 @@ class _Run:
             self._print(name, self._worked_out(name, self._case(text)))
         except (CaseError, BackendError) as error:
             place = self._file if name == ONLY_CASE else f"{self._file}: {name}"
-            self.code = complain(f"{place}: {error}", FAILED)
+            self._code = complain(f"{place}: {error}", FAILED)
             return not isinstance(error, ModelDied)
         except KeyboardInterrupt:
-            self.code = INTERRUPTED
+            self._code = INTERRUPTED
             return False
         return True
 

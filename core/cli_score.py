@@ -14,6 +14,7 @@ import typer
 from logitscope.backends.base import BackendError, LoadOptions
 from logitscope.cli_options import (
     BackendOption,
+    BosOption,
     ContextOption,
     DeviceOption,
     LayersOption,
@@ -69,35 +70,42 @@ class _Scores:
         return sum(max(len(ids) - 1, 0) for ids in self.texts)
 
 
+_FilesArgument = Annotated[
+    list[str], typer.Argument(metavar="FILE...", help='Text files; "-" is standard input.')
+]
+_WindowOption = Annotated[
+    int | None,
+    typer.Option(min=LEAST_WINDOW, help="Tokens read at once; the context if not given."),
+]
+_StrideOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="Tokens from window to window; half a window if not given."),
+]
+_TokensOption = Annotated[
+    bool, typer.Option("--tokens", help="All numbers of every token, not the averages.")
+]
+_FormatOption = Annotated[
+    OutputFormat, typer.Option("--format", help="How to print; parquet needs pyarrow.")
+]
+_HtmlOption = Annotated[
+    Path | None, typer.Option(metavar="OUT", help="Write one file's text as a heatmap.")
+]
+_FieldOption = Annotated[
+    str, typer.Option("--field", help="The field of .jsonl files that holds the text.")
+]
+
+
 def score(
     model: ModelArgument,
-    files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help='Text files; "-" is standard input.')
-    ],
+    files: _FilesArgument,
     *,
-    window: Annotated[
-        int | None,
-        typer.Option(min=LEAST_WINDOW, help="Tokens read at once; the context if not given."),
-    ] = None,
-    stride: Annotated[
-        int | None,
-        typer.Option(min=1, help="Tokens from window to window; half a window if not given."),
-    ] = None,
-    tokens: Annotated[
-        bool, typer.Option("--tokens", help="All numbers of every token, not the averages.")
-    ] = False,
-    output: Annotated[
-        OutputFormat, typer.Option("--format", help="How to print; parquet needs pyarrow.")
-    ] = OutputFormat.TABLE,
-    html: Annotated[
-        Path | None, typer.Option(metavar="OUT", help="Write one file's text as a heatmap.")
-    ] = None,
-    bos: Annotated[
-        bool, typer.Option(help="Put in front what the model's tokenizer puts in front.")
-    ] = True,
-    text_field: Annotated[
-        str, typer.Option("--field", help="The field of .jsonl files that holds the text.")
-    ] = "",
+    window: _WindowOption = None,
+    stride: _StrideOption = None,
+    tokens: _TokensOption = False,
+    output: _FormatOption = OutputFormat.TABLE,
+    html: _HtmlOption = None,
+    bos: BosOption = True,
+    text_field: _FieldOption = "",
     backend: BackendOption = "",
     context: ContextOption = None,
     threads: ThreadsOption = None,
@@ -110,12 +118,9 @@ def score(
     """
     from logitscope.backends.scoring import ScoringModel
 
-    if html is not None and len(files) > 1:
-        raise typer.BadParameter("--html makes one heatmap: give one file")
     if window is not None:
         _check_stride(stride, window)
-    if text_field and not any(map(_has_fields, files)):
-        raise typer.BadParameter("--field is for .jsonl files, and none is given")
+    _check_files(files, text_field, html)
     _check_format(output)
     path = find_model(model)
     if html is not None:
@@ -129,14 +134,12 @@ def score(
         tell_loaded(opened.info, context, gpu_layers)
         report = ScoreOutput(opened.vocabulary, output, tokens)
         run = _Run(opened, _window_size(window, opened), stride, report)
-        with run.interrupts.heard():
-            run.add_all(files, text_field, bos=bos, html=html)
-            report.close()
-    raise typer.Exit(INTERRUPTED if run.interrupts.came else run.code)
+        code = run.print_all(files, text_field, bos=bos, html=html)
+    raise typer.Exit(code)
 
 
 class _Run:
-    """Scores one file after the other; ``code`` is the exit code so far, but for Ctrl-C."""
+    """Scores one file after the other."""
 
     def __init__(
         self, opened: ScoringModel, window: int, stride: int | None, report: ScoreOutput
@@ -147,17 +150,21 @@ class _Run:
         self._stride = stride
         self._report = report
         self._reached = 0
-        self.interrupts = Interrupts()
-        self.code = 0
+        self._interrupts = Interrupts()
+        self._code = 0
 
-    def add_all(
+    def print_all(
         self, files: Sequence[str], text_field: str, *, bos: bool, html: Path | None
-    ) -> None:
-        """Score files, and say which ones an early end left out."""
-        for file in files:
-            if not self._add(file, text_field, bos=bos, html=html):
-                break
-        tell(_left_out([_name_of(file) for file in files[self._reached :]]))
+    ) -> int:
+        """Score and report files, and say which ones an early end left out. Returns the exit
+        code."""
+        with self._interrupts.heard():
+            for file in files:
+                if not self._add(file, text_field, bos=bos, html=html):
+                    break
+            tell(_left_out([_name_of(file) for file in files[self._reached :]]))
+            self._report.close()
+        return INTERRUPTED if self._interrupts.came else self._code
 
     def _add(self, file: str, text_field: str, *, bos: bool, html: Path | None) -> bool:
         """Score a file and report it; False where no other one can follow."""
@@ -167,29 +174,26 @@ class _Run:
         self._reached += 1
         goes_on = True
         try:
-            with self.interrupts.stoppable():
+            with self._interrupts.stoppable():
                 self._read(scores, file, text_field, bos)
                 self._score(scores)
         except TextFileError as error:
-            self.code = complain(str(error), FAILED)
+            self._code = complain(str(error), FAILED)
         except BackendError as error:
-            self.code = complain(f"{scores.name}: {error}", FAILED)
+            self._code = complain(f"{scores.name}: {error}", FAILED)
             goes_on = not isinstance(error, ModelDied)
         except KeyboardInterrupt:
             goes_on = False
             # Of a text that was read, it is said how much is scored.
             self._reached -= not scores.texts
         else:
-            if not scores.scorable:
-                why = "the text is empty" if scores.is_empty else "nothing stands before one"
-                said = f"no token can be scored, for {why}"
-                self.code = complain(f"{scores.name}: {said}", FAILED)
+            self._check_scorable(scores)
         self._tell_gaps(scores)
         if scores.table.known:
             self._report.add(scores.name, scores.table, scores.texts)
             if html is not None:
                 self._write_html(scores, html)
-        return goes_on and not self.interrupts.came
+        return goes_on and not self._interrupts.came
 
     def _read(self, scores: _Scores, file: str, text_field: str, bos: bool) -> None:
         found = _texts_of(file, scores.name, text_field)
@@ -210,6 +214,12 @@ class _Run:
                 scores.table.put(position, TokenNumbers(**values))
                 advance(len(reply.rank))
 
+    def _check_scorable(self, scores: _Scores) -> None:
+        if not scores.scorable:
+            why = "the text is empty" if scores.is_empty else "nothing stands before one"
+            said = f"no token can be scored, for {why}"
+            self._code = complain(f"{scores.name}: {said}", FAILED)
+
     def _tell_gaps(self, scores: _Scores) -> None:
         known, all_of_them = scores.table.known, scores.scorable
         if known < all_of_them:
@@ -229,7 +239,7 @@ class _Run:
         try:
             html.write_text(page, encoding="utf-8")
         except OSError as error:
-            self.code = self.code or complain(_cannot_write(html, error), FAILED)
+            self._code = self._code or complain(_cannot_write(html, error), FAILED)
 
 
 def _name_of(file: str) -> str:
@@ -283,6 +293,13 @@ def _window_size(window: int | None, opened: ScoringModel) -> int:
             f"choose a --window of at most {most}"
         )
     return window or most
+
+
+def _check_files(files: Sequence[str], text_field: str, html: Path | None) -> None:
+    if html is not None and len(files) > 1:
+        raise typer.BadParameter("--html makes one heatmap: give one file")
+    if text_field and not any(map(_has_fields, files)):
+        raise typer.BadParameter("--field is for .jsonl files, and none is given")
 
 
 def _check_stride(stride: int | None, window: int) -> None:

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from logitscope.columns import aligned
-from logitscope.display import hex_of, token_label
 from logitscope.distribution import Distribution
 from logitscope.sampling import SamplerSettings, shape
-from logitscope.token_text import text_of_token
+from logitscope.token_text import token_record
 from logitscope.vocabulary import Vocabulary
 
 
@@ -77,20 +76,18 @@ def build_table(
     others = np.ones(len(row), dtype=bool)
     others[head.ids] = False
     logs = raw.log_probability(head.ids)
+    numbers = zip(head.ids.tolist(), head.probabilities, logs, strict=True)
     tokens = tuple(
         TokenLine(
             rank=rank,
-            id=token_id,
-            label=token_label(vocabulary, token_id),
-            text=text_of_token(vocabulary, token_id),
-            bytes=hex_of(vocabulary.bytes_of(token_id)),
+            **token_record(vocabulary, token_id),
             kind=vocabulary.kind_of(token_id).name.lower(),
             logit=float(row[token_id]),
-            probability=float(head.probabilities[rank - 1]),
-            log_probability=float(logs[rank - 1]),
+            probability=float(probability),
+            log_probability=float(log),
             shaped_probability=float(shaped_of[token_id]),
         )
-        for rank, token_id in enumerate(head.ids.tolist(), start=1)
+        for rank, (token_id, probability, log) in enumerate(numbers, start=1)
     )
     return NextTable(
         tokens=tokens,
