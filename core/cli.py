@@ -281,7 +281,10 @@ def models(as_json: JsonOption = False) -> None:
     from logitscope.backends.library import find_models
     from logitscope.backends.library_check import check
 
-    checked = check(find_models())
+    found = find_models()
+    # A process that is about to start must not lose its parent: it would print a traceback.
+    unwind()
+    checked = check(found)
     entries = checked.entries
     if checked.unread:
         tell(f"there was no time to look into {checked.unread} of {len(entries)} models")

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+
+from logitscope import cli
+from logitscope.backends import library, library_check
+from logitscope.backends.library import LibraryEntry
+from logitscope.backends.library_check import Checked
+from logitscope.interrupts import end_at_once
 
 FAKE = "fake:vocab=400"
 AT_IMPORT = """
@@ -95,3 +103,25 @@ def test_neither_does_the_reader_of_a_header(tmp_path: Path) -> None:
     result = interrupted(tmp_path, "logitscope.backends.summary", *words, where="child")
     assert "the file ends inside its header" in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_the_readers_of_a_list_of_models_do_not_lose_their_parent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One that is about to start would print a traceback."""
+    found: list[object] = []
+
+    def check(entries: Sequence[LibraryEntry]) -> Checked:
+        found.append(signal.getsignal(signal.SIGINT))
+        return Checked(tuple(entries), 0)
+
+    monkeypatch.setattr(library, "find_models", list)
+    monkeypatch.setattr(library_check, "check", check)
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        end_at_once()
+        cli.models()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert found == [signal.default_int_handler]
