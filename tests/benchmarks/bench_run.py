@@ -2,7 +2,8 @@
 
 Both decode the same tokens of the packaged Gemma greedily, with the same number of threads, context
 and cache type; the window is the whole one, every panel in sight and following. They take turns,
-because a machine is never equally fast for long, and the median of the ratios counts.
+because a machine is never equally fast for long, and each time in processes of their own, because
+one stays faster than the next; the median of the ratios counts.
 
 The bound is held twice, each time with the same parameters on both sides. Once with those of
 llama-cpp-python's own ``Llama``, which are the usual ones here and give the probabilities that this
@@ -29,7 +30,7 @@ from verdict import Verdict, spread
 from logitscope.backends.llamacpp_plan import physical_cores
 
 TOKENS, CONTEXT, ROUNDS = 256, 8192, 11
-"""Single rounds differ by 0.05: each has a model process of its own, with other memory."""
+"""Single rounds differ by 0.05."""
 CORES = physical_cores()
 BOUNDS = {CORES - 1: 0.95, CORES: 0.85}
 """Least ratio by threads: with a core left to the window, and with none."""
@@ -42,16 +43,18 @@ class Pair:
     """Rounds of the window and of the loop that computes the same."""
 
     name: str
-    loop: Program
+    style: str
+    """Of `bare_llama`."""
     flash: bool
     ours: list[Answer] = field(default_factory=list)
     theirs: list[Answer] = field(default_factory=list)
 
-    def play(self, window: Program, model: Path, threads: int, tokens: int) -> None:
+    def play(self, window: Program, model: Path, threads: int, tokens: int, home: Path) -> None:
         ids, run = run_in_window(window, model, threads, tokens, flash=self.flash)
         self.ours.append(run)
-        self.theirs.append(self.loop.ask("run", ids=ids, tokens=tokens))
-        refuse_other_tokens(self.loop, ids, run["ids"], self.theirs[-1]["ids"])
+        with Program("bare_llama", model, threads, CONTEXT, self.style, home=home) as loop:
+            self.theirs.append(loop.ask("run", ids=ids, tokens=tokens))
+            refuse_other_tokens(loop, ids, run["ids"], self.theirs[-1]["ids"])
 
 
 @pytest.mark.gemma
@@ -64,16 +67,11 @@ def test_run_beside_a_bare_loop(
     if threads == 0:
         pytest.skip("one core: none can be left to the window")
     rounds, tokens = (1, 24) if quick else (ROUNDS, TOKENS)
-    arguments = ("bare_llama", gemma_path, threads, CONTEXT)
-    with (
-        Program("window_program", home=tmp_path) as window,
-        Program(*arguments, "plain", home=tmp_path) as plain,
-        Program(*arguments, "flash", home=tmp_path) as flash,
-    ):
-        pairs = (Pair("llama.cpp", plain, False), Pair("llama.cpp, flash attention", flash, True))
+    pairs = (Pair("llama.cpp", "plain", False), Pair("llama.cpp, flash attention", "flash", True))
+    with Program("window_program", home=tmp_path) as window:
         for _ in range(rounds):
             for pair in pairs:
-                pair.play(window, gemma_path, threads, tokens)
+                pair.play(window, gemma_path, threads, tokens, tmp_path)
         verdict.say(f"{CORES} cores, {threads} threads, {rounds} rounds of {tokens} tokens")
         for pair in pairs:
             tell(verdict, pair)
