@@ -19,6 +19,8 @@ from logitscope.backends.base import ModelFileError
 MAX_HEADER_BYTES = 100_000_000
 """The limit of the safetensors library itself."""
 
+MEMORY_MARGIN = 1.05
+"""The library's own objects and the buffers of one pass, on top of the weights."""
 LARGEST_TEXT = 16 << 20
 """Bytes of a configuration; those of the largest known models have less than one MB."""
 LARGEST_INDEX = 64 << 20

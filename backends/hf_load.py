@@ -24,7 +24,7 @@ from logitscope.backends.base import (
     NotEnoughMemory,
     Watch,
 )
-from logitscope.backends.hf_files import ModelFolder
+from logitscope.backends.hf_files import MEMORY_MARGIN, ModelFolder
 
 OFFLINE = {
     "HF_HUB_OFFLINE": "1",
@@ -36,9 +36,6 @@ OFFLINE = {
     # The reader of GGUF files does not ask transformers' own switch.
     "TQDM_DISABLE": "1",
 }
-
-MEMORY_MARGIN = 1.05
-"""The library's own objects and the buffers of one pass, on top of the weights."""
 
 LOCAL_ONLY = {"local_files_only": True, "trust_remote_code": False}
 

@@ -9,7 +9,7 @@ from typing import Any
 from logitscope.backends import bigram
 from logitscope.backends.base import LoadOptions, ModelFileError
 from logitscope.backends.gguf_header import GgufHeader, read_header
-from logitscope.backends.hf_files import ModelFolder, inspect_folder
+from logitscope.backends.hf_files import MEMORY_MARGIN, ModelFolder, inspect_folder
 from logitscope.backends.llamacpp_plan import (
     SMALLEST_CONTEXT,
     USUAL_CONTEXT,
@@ -90,7 +90,10 @@ def estimate_memory(
 def _buffers(summary: HeaderSummary, context: int) -> int:
     if summary.format.startswith("GGUF"):
         return buffer_bytes(summary.n_vocab or 1, summary.head_count or 1, context)
-    return BIGRAM_BYTES if summary.format == BIGRAM_FORMAT else PYTORCH_BYTES
+    if summary.format == BIGRAM_FORMAT:
+        return BIGRAM_BYTES
+    # As the loader refuses: its margin is a share of the weights.
+    return max(PYTORCH_BYTES, round(summary.weight_bytes * (MEMORY_MARGIN - 1)))
 
 
 def least_memory(summary: HeaderSummary, options: LoadOptions) -> MemoryEstimate:

@@ -7,6 +7,7 @@ one line on standard error.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -183,7 +184,7 @@ def next_token(
     path = find_model(model)
     options = LoadOptions(context, threads, gpu_layers, device=device)
     check_options(model, path, backend, options)
-    text = _standard_input() if prompt == "-" else prompt
+    text = _text_of(sys.stdin.buffer.read(), "standard input") if prompt == "-" else _typed(prompt)
     unwind()
     with loading(model, path):
         opened = NextProcess(path, backend, options)
@@ -208,12 +209,19 @@ def _overflow_told(info: ModelInfo, asked: int | None) -> Iterator[None]:
         raise BackendError(overflow_sentence(error, info, asked)) from error
 
 
-def _standard_input() -> str:
+def _typed(prompt: str) -> str:
+    """Bytes that are no UTF-8 come as lone surrogates, which no model and no reader of JSON has."""
+    if prompt.isascii() or not any("\ud800" <= c <= "\udfff" for c in prompt):
+        return prompt
+    return _text_of(os.fsencode(prompt), "the prompt")
+
+
+def _text_of(data: bytes, name: str) -> str:
     """The text, whose encoding is told where it was guessed. Raises BackendError for no text."""
     from logitscope.textfile import TextFileError, decode_text
 
     try:
-        found = decode_text(sys.stdin.buffer.read(), "standard input")
+        found = decode_text(data, name)
     except TextFileError as error:
         raise BackendError(str(error)) from error
     tell(found.note)

@@ -314,7 +314,7 @@ class MainWindow(QMainWindow):
         control = attrgetter(path)(self.panels[panel_id])
         control.setFocus(Qt.FocusReason.ShortcutFocusReason)
         control.selectAll()
-        reveal(control)
+        reveal(control, whole=True)
 
     def toggle_panel(self, panel_id: str) -> None:
         """Show the panel, or bring it in front of the other tabs; close it where it is seen."""

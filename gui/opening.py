@@ -118,8 +118,8 @@ class Opener(QObject):
     def _shortage(
         self, summary: HeaderSummary, options: LoadOptions, load: Callable[[], None]
     ) -> Message | None:
-        """What to say of a model that may not fit into the memory there is. On a GPU it takes less
-        than is said, so that it can be opened all the same."""
+        """What to say of a model that may not fit into the memory there is. Where models go to a
+        GPU it takes less than is said, and can be opened all the same; else it would be refused."""
         from logitscope.backends.inspect import least_memory
 
         estimate = least_memory(summary, options)
@@ -136,8 +136,9 @@ class Opener(QObject):
             weights=size_text(estimate.weights),
             free=size_text(free),
         )
-        anyway = Action(self.tr("Open it all the same"), load)
-        return Message(words, "", Severity.PROBLEM, (anyway,), Topic.MODEL)
+        is_on_gpu = model is not None and model.cpu_threads == 0
+        anyway = (Action(self.tr("Open it all the same"), load),) if is_on_gpu else ()
+        return Message(words, "", Severity.PROBLEM, anyway, Topic.MODEL)
 
     def open_entry(self, entry: LibraryEntry) -> None:
         """Open a model of the library; the packaged one is put together first."""

@@ -153,9 +153,11 @@ def control(stage: Stage, name: str) -> Target | None:
     return control(stage, "tabs") if panel_id == "distribution" and name != "tabs" else None
 
 
-def reveal(widget: QWidget) -> None:
-    """Scroll the areas around a widget so that it can be seen, if nothing of it is."""
-    if not seen_part(widget, widget.rect()).isEmpty():
+def reveal(widget: QWidget, *, whole: bool = False) -> None:
+    """Scroll the areas around a widget so that it can be seen, if nothing of it is, or, where
+    the ``whole`` of it matters, a part is not."""
+    seen = seen_part(widget, widget.rect())
+    if not seen.isEmpty() and not (whole and seen.size() != widget.size()):
         return
     above = widget.parentWidget()
     while above is not None:

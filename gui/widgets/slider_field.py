@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QLocale, QObject, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QValidator
 from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QGridLayout, QLabel, QSlider
 
 from logitscope.gui.widgets.plain import plain
@@ -26,6 +27,21 @@ def make_plain(box: QAbstractSpinBox) -> None:
     box.setStyleSheet(_PLAIN)
     box.setAlignment(Qt.AlignmentFlag.AlignRight)
     box.lineEdit().setTextMargins(4, 0, 4, 0)
+
+
+class NumberBox(QDoubleSpinBox):
+    """With a point, as the rest of the window and every file that settings are in; a comma is
+    taken for one. To Qt it parts thousands here, so that "0,7" became 7."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setLocale(QLocale.c())
+
+    def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
+        return super().validate(text.replace(",", "."), position)
+
+    def valueFromText(self, text: str) -> float:
+        return super().valueFromText(text.replace(",", "."))
 
 
 class SliderField(QObject):
@@ -63,9 +79,7 @@ class SliderField(QObject):
         self.slider.setAccessibleName(text)
         self.slider.setMinimumSize(64, 22)
         follow_clicks(self.slider)
-        self.box = QDoubleSpinBox()
-        # The decimal point of the rest of the window, and of every file that settings are in.
-        self.box.setLocale(QLocale.c())
+        self.box = NumberBox()
         self.box.setRange(low if least is None else least, limit)
         self.box.setDecimals(decimals)
         self.box.setSingleStep(step)

@@ -230,6 +230,14 @@ def test_a_name_with_control_characters_makes_one_line(
     assert not {"\x1b", "\x9b"}.intersection(line)
 
 
+def test_a_prompt_that_is_no_utf_8_is_told_and_gives_whole_json() -> None:
+    command = [sys.executable, "-m", "logitscope", "next", FAKE, b"a\xe9b", "--json"]
+    result = subprocess.run(command, capture_output=True, check=False, timeout=120)
+    assert result.returncode == 0
+    assert json.loads(result.stdout)["rendered"] == "aéb"
+    assert b"the prompt" in result.stderr
+
+
 @pytest.mark.parametrize("context", ["1", "2"])
 def test_a_prompt_longer_than_the_context_names_the_option(context: str) -> None:
     result = logitscope("next", f"{FAKE},context=64", "one two three", "-c", context)

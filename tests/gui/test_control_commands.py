@@ -56,6 +56,18 @@ def test_a_number_of_the_sampler_is_typed_behind_its_key(
     assert window.session.state.text == ""
 
 
+@pytest.mark.parametrize(
+    ("command_id", "text", "value"),
+    [("set_temperature", "0,7", 0.7), ("set_top_p", "0,9", 0.9), ("set_min_p", "0.05", 0.05)],
+)
+def test_a_decimal_comma_is_a_point(
+    qtbot: QtBot, window: MainWindow, command_id: str, text: str, value: float
+) -> None:
+    press(qtbot, window, command_id)
+    type_into_focus(qtbot, text)
+    assert getattr(window.session.settings, NUMBERS[command_id][0]) == value
+
+
 def test_a_control_that_a_key_leads_to_is_scrolled_into_sight(
     qtbot: QtBot, window: MainWindow
 ) -> None:
@@ -64,8 +76,8 @@ def test_a_control_that_a_key_leads_to_is_scrolled_into_sight(
     press(qtbot, window, "set_typical_p")
     box = QApplication.focusWidget()
     assert box is not None
-    middle = box.rect().center()
-    qtbot.waitUntil(lambda: box.visibleRegion().contains(middle))
+    whole = box.visibleRegion().boundingRect
+    qtbot.waitUntil(lambda: whole() == box.rect())
 
 
 def test_what_greedy_makes_idle_cannot_be_set(qtbot: QtBot, window: MainWindow) -> None:

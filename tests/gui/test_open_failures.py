@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -120,7 +121,19 @@ def test_a_model_that_may_not_fit_does_not_take_the_loaded_model_away(
     assert f"{(1_000_000 + model.weight_bytes) / 1e6:.1f} MB are free" in message.sentence
     assert session.model is model
     assert session.loading_path is None
-    (anyway,) = message.actions
+    assert message.actions == ()
+
+
+def test_where_models_go_to_a_gpu_one_that_may_not_fit_can_be_opened(
+    qtbot: QtBot, loaded: MainWindow, tiny_gguf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = loaded.session
+    assert session.model is not None
+    session.model = replace(session.model, cpu_threads=0)
+    leave_free(monkeypatch, 1_000_000)
+    loaded.opener.open(str(tiny_gguf))
+    qtbot.waitUntil(lambda: bool(loaded.toasts.toasts), timeout=SLOW_MS)
+    (anyway,) = shown(loaded).actions
     anyway.call()
     assert session.loading_path == str(tiny_gguf)
     assert loaded.toasts.toasts == []
