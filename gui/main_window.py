@@ -229,6 +229,7 @@ class MainWindow(QMainWindow):
 
     def new_session(self) -> None:
         self.files.new()
+        self.focus_panel("text")
 
     def open_session(self) -> None:
         self.files.open()

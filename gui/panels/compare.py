@@ -250,8 +250,8 @@ class ComparePanel(QWidget):
             right = comparison.other_text.name
         elif second is not None:
             loaded = second.model
-            loading = self.tr("loading …")
-            right = loading if loaded is None else compare_words.model_text(loaded)
+            waits = self.tr("loading …") if second.loading_path else self.tr("no model")
+            right = waits if loaded is None else compare_words.model_text(loaded)
             right_tip = "" if loaded is None else "\n".join((right, *loaded.notes))
         self.bar.set_names(left, right, tip, right_tip)
 

@@ -95,14 +95,21 @@ def empty_text(comparison: Comparison) -> str:
         )
     right = comparison.right_session
     if right is None or right.model is None:
-        second = comparison.second
-        share = second.engine.activity.done / 1000 if second is not None else 0.0
-        return _tr("The second model is being loaded: {share}").format(share=_share(share))
+        return _without_right(comparison)
     if not comparison.shows_opened and not comparison.session.is_ready:
         return reading.sentence()
     if not len(comparison.left.subject.ids):
         return _tr("Type a prompt, or open a text on the left.")
     return _tr("Both sides are being read …")
+
+
+def _without_right(comparison: Comparison) -> str:
+    """Why the second model is not there."""
+    second = comparison.second
+    if second is not None and second.session.loading_path is None:
+        return _tr("There is no second model: load it again, or choose another.")
+    share = second.engine.activity.done / 1000 if second is not None else 0.0
+    return _tr("The second model is being loaded: {share}").format(share=_share(share))
 
 
 def legend_ends(difference: Difference, scale: Scale) -> tuple[str, str]:

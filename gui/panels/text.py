@@ -57,7 +57,8 @@ class TextPanel(QWidget):
         self._shown_prompt = 0
         self._source_of: dict[int, int] = {}
         """Tokens of the prompt in source spans, by the number of the span."""
-        self._placed_ids: tuple[int, ...] = ()
+        self._placed_ids: tuple[int, ...] | None = None
+        """What `_source_of` was worked out for."""
         self._overlay: Callable[[int], CellStyle | None] | None = None
         self.editor = PromptEdit(self)
         self.editor.setPlaceholderText(self.tr("Type a prompt, such as: The sky is"))
@@ -167,8 +168,9 @@ class TextPanel(QWidget):
         """Which tokens of the prompt belong to which span."""
         session, vocabulary = self._session, self._session.vocabulary
         self._source_of = {}
-        self._placed_ids = session.state.prompt_ids
-        if vocabulary is not None and session.is_ready and has_sources(session.state.blocks):
+        can_place = vocabulary is not None and session.is_ready
+        self._placed_ids = session.state.prompt_ids if can_place else None
+        if vocabulary is not None and can_place and has_sources(session.state.blocks):
             placed = place_spans(session.state.blocks, session.state.prompt_ids, vocabulary)
             for number, span in enumerate(placed.spans):
                 self._source_of.update(dict.fromkeys(range(*span.tokens), number))

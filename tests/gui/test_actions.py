@@ -278,6 +278,15 @@ def test_copy_takes_prompt_and_continuation(qtbot: QtBot, loaded: MainWindow, re
     assert QGuiApplication.clipboard().text() == "Grüße 👋🏽" + step.decode(errors="replace")
 
 
+def test_behind_a_new_session_the_keyboard_is_in_the_prompt(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    window.focus_control("text", "transport.length")
+    qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_N, CONTROL)
+    qtbot.keyClicks(QApplication.focusWidget(), "Tokyo")
+    assert window.session.state.text == "Tokyo"
+
+
 def test_every_menu_has_its_own_mnemonic() -> None:
     letters = [menu.value[menu.value.index("&") + 1].casefold() for menu in Menu]
     assert len(set(letters)) == len(letters)

@@ -21,6 +21,7 @@ from logitscope.gui import export
 from logitscope.gui.comparing import Against
 from logitscope.gui.engine import Engine
 from logitscope.gui.main_window import MainWindow
+from logitscope.gui.panels import compare_words
 from logitscope.gui.panels.compare import ComparePanel
 from logitscope.gui.panels.compare_heat import Difference
 from logitscope.gui.session import Session
@@ -304,6 +305,8 @@ def test_a_second_model_that_dies_leaves_the_first_alone(
     psutil.Process(second.engine._client.pid).kill()
     qtbot.waitUntil(lambda: panel.note.text != "", timeout=LOAD_MS)
     assert session.model is not None
+    assert compare_words.empty_text(panel.comparison).startswith("There is no second model")
+    assert "loading" not in panel.bar.right.text()
     panel.note.button.click()
     wait(qtbot, panel)
     assert panel.note.text == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, Qt
@@ -121,6 +122,26 @@ def test_the_tokens_of_a_span_are_tinted_too(qtbot: QtBot, window: MainWindow) -
         if panel._style_of(index).background == source_tint(0)
     ]
     assert vocabulary.text_bytes(tinted_ids).strip() == b"Rule one."
+
+
+def test_the_tokens_of_a_session_that_is_opened_are_tinted(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    panel, session = panel_of(window), window.session
+    choose(panel.editor, 3, 3)
+    window.command_actions["mark_paragraph"].trigger()
+
+    def tints() -> list[QColor | None]:
+        return [panel._style_of(index).background for index in range(len(session.ids))]
+
+    before = tints()
+    assert source_tint(0) in before
+    window.files.keeper.save(tmp_path / "rules.logitscope.json")
+    window.command_actions["new_session"].trigger()
+    qtbot.waitUntil(lambda: session.is_ready)
+    window.files.open_path(tmp_path / "rules.logitscope.json")
+    qtbot.waitUntil(lambda: session.is_ready and session.row_is_current)
+    assert tints() == before
 
 
 def test_the_context_menu_offers_it(qtbot: QtBot, window: MainWindow) -> None:
