@@ -211,7 +211,7 @@ def _overflow_told(info: ModelInfo, asked: int | None) -> Iterator[None]:
 
 def _typed(prompt: str) -> str:
     """Bytes that are no UTF-8 come as lone surrogates, which no model and no reader of JSON has."""
-    if prompt.isascii() or not any("\ud800" <= c <= "\udfff" for c in prompt):
+    if not any("\ud800" <= c <= "\udfff" for c in prompt):
         return prompt
     return _text_of(os.fsencode(prompt), "the prompt")
 
