@@ -81,6 +81,8 @@ class Transport(FlowRow):
         return button
 
     def _run(self) -> None:
+        # What was typed and cannot be a number gives way to the last one before it counts.
+        self.length.interpretText()
         self._session.run(self.length.value(), self.stop_texts)
 
     def _refresh(self) -> None:

@@ -100,6 +100,20 @@ def test_run_length_and_stop_text_are_typed_behind_their_keys(
     assert transport.stop_texts == ("the end",)
 
 
+def test_a_run_length_that_was_emptied_is_shown_again(
+    qtbot: QtBot, loaded: MainWindow, read: Read
+) -> None:
+    read(loaded, "The sky is")
+    box = loaded.panels["text"].transport.length  # type: ignore[attr-defined]
+    press(qtbot, loaded, "set_run_length")
+    qtbot.keyClicks(box, "3")
+    qtbot.keySequence(box, QKeySequence("Backspace"))
+    assert box.text() == ""
+    press(qtbot, loaded, "run")
+    assert box.text() == "3"
+    qtbot.waitUntil(lambda: len(loaded.session.document.path) == 3)
+
+
 def test_bars_by_key(qtbot: QtBot, loaded: MainWindow, read: Read) -> None:
     read(loaded, "The sky is")
     bars: Any = loaded.panels["distribution"].bars  # type: ignore[attr-defined]
